@@ -19,15 +19,12 @@ NAME = f"odd {STEERING} \x1b[31m\x1b]0;owned\x07 name"
 """A name that a stranger chose, with control sequences and marks of direction."""
 RAW = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 GRAPH = "(tea; causes; warmth)(warmth; is a; comfort)(comfort; is a; good)"
-WORDS = {"cider": (["cider"], ["cider", "stats"])}
-"""Commands whose arguments depend on a further word."""
 
 
 def parsers():
     for name, entry in find_commands().items():
         if entry.value.startswith("grice_tasks."):
-            for words in WORDS.get(name, ([name],)):
-                yield from leaves(command_parser(words).commands()[name], *words)
+            yield from leaves(command_parser([name]).commands()[name], name)
 
 
 LEAVES = {" ".join(words): parser for words, parser in parsers()}
@@ -74,7 +71,6 @@ def test_every_argument_is_described_and_every_command_can_be_quiet(name):
         ("explagraphs check g.tsv --ruls paper", "usage: grice explagraphs check", "'--rules'"),
         ("explagraphs chekc g.tsv", "usage: grice explagraphs", "'check'"),
         ("situatedgen build m.jsonl --sed 1", "usage: grice situatedgen build", "'--seed'"),
-        ("cider stast t.jsonl", "usage: grice cider", "'stats'"),
         ("cider stats t.jsonl --jsn", "usage: grice cider", "'--json'"),
     ],
 )

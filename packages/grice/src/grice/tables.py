@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from rich.console import RenderableType
-
     from grice.stats.estimate import Estimate
 
-    View: TypeAlias = Iterable["Lines | Table | RenderableType"]
+    View: TypeAlias = Iterable["Lines | Table | str"]
 
 
 class Lines(NamedTuple):
@@ -47,6 +45,11 @@ def bounds(estimate: Estimate | None, form: str = ".3f") -> str:
     if estimate is None or estimate.interval is None:
         return "–"
     return " – ".join(format(bound, form) for bound in estimate.interval)
+
+
+def value_and_bounds(estimate: Estimate | None, form: str = ".3f") -> tuple[str, str]:
+    """Return a figure and its interval as two cells, each a dash where there is none."""
+    return number(estimate.value if estimate else None, form), bounds(estimate, form)
 
 
 def bracketed(estimate: Estimate, form: str = ".3f") -> str:

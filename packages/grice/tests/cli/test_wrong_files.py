@@ -112,7 +112,7 @@ def test_a_file_of_settings_is_named_where_a_value_of_it_is_refused(tmp_path, ca
     assert end.value.code == 2
     message = capsys.readouterr().err
     assert "argument --seed: invalid int value: 'first'" in message
-    assert "options were read from ./grice.toml, too" in message
+    assert f"options were read from {tmp_path / 'grice.toml'}, too" in message
     (tmp_path / "grice.toml").write_text("sede = 1\n")
     assert main(["score", talks]) == 2
     assert "no option 'sede' of grice score; did you mean 'seed'?" in capsys.readouterr().err

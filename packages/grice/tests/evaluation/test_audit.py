@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from io import StringIO
 
 import pytest
 
@@ -149,29 +148,16 @@ TOO_MANY = [*AT_MOST[:-1], "23"]
 @pytest.mark.enable_socket
 @pytest.mark.parametrize(
     ("words", "is_sent"),
-    [(AT_MOST, True), (TOO_MANY, False), ([*TOO_MANY, "--yes"], True)],
-    ids=["500", "510", "510 with leave"],
+    [(AT_MOST, True), (TOO_MANY, False), ([*TOO_MANY, "--limit-requests", "600"], True)],
+    ids=["500", "510", "510 with a limit"],
 )
-def test_above_500_requests_an_audit_needs_leave(words, is_sent, capsys):
+def test_above_500_requests_an_audit_needs_a_limit(words, is_sent, capsys):
     with StubEndpoint(always="401") as server:  # it ends at once where anything is sent
         assert main(["audit", server.model, *words]) == 2
         assert bool(server.requests) == is_sent
     shown = capsys.readouterr().err
     assert f"to be sent: stub: {500 if words == AT_MOST else 510} requests" in shown
-    assert ("--yes sends it" in shown) is not is_sent
-
-
-@pytest.mark.enable_socket
-@pytest.mark.parametrize(("answer", "is_sent"), [("y\n", True), ("\n", False), ("", False)])
-def test_on_a_terminal_an_audit_asks(answer, is_sent, monkeypatch, capsys):
-    terminal = StringIO(answer)
-    monkeypatch.setattr(terminal, "isatty", lambda: True)
-    monkeypatch.setattr("sys.stdin", terminal)
-    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    with StubEndpoint(always="401") as server:
-        assert main(["audit", server.model, *TOO_MANY]) == 2
-        assert bool(server.requests) == is_sent
-    assert "Send 510 requests to openai:stub@http://127.0.0.1" in capsys.readouterr().err
+    assert ("give --limit-requests" in shown) is not is_sent
 
 
 def test_what_a_preset_shares_with_what_ships_stands_once(tmp_path, monkeypatch, capsys):

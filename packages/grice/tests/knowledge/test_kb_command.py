@@ -60,7 +60,7 @@ def scores_in(path):
 
 def test_the_shipped_knowledge_can_be_looked_into(grice):
     _, out, _ = grice("kb", "info")
-    assert "triples: 236,814" in out
+    assert "236,814" in out
     assert "HinderedBy" in out
     _, out, _ = grice("kb", "tails", "PersonX bakes the cake", "xWant", "-k", "3", "--json")
     tails = [json.loads(line) for line in out.splitlines()]
@@ -84,11 +84,11 @@ def test_the_shipped_knowledge_can_be_looked_into(grice):
 def test_triples_of_your_own_are_merged_with_the_shipped_ones(grice):
     own("my.tsv", (*CAKE, "ann"), ("PersonX bakes the cake", "xWant", "to eat dessert"))
     _, out, _ = grice("kb", "tails", CAKE[0], CAKE[1], "--kb", "my.tsv", "-k", "4")
-    assert "to share it with the" in out
+    assert "to share it" in out
     assert "ann" in out
     assert "atomic2018" in out
     _, out, _ = grice("kb", "find", "neighbour", "--kb", "my.tsv", "-k", "1")
-    assert out.split("\n")[1].strip() == "ann"
+    assert out.split()[-1] == "ann"
     _, out, _ = grice("kb", "info", "my.tsv", "--json")
     facts = json.loads(out)
     assert facts["triples"] == 236_815

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from contextlib import ExitStack
 from copy import copy
 from datetime import UTC, datetime
@@ -11,112 +10,105 @@ from os.path import relpath
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from grice.cli.derive import output_path
-from grice.cli.options import add_metric_options, load_grader, options_of_others
-from grice.cli.output import show
-from grice.cli.streams import warn
-from grice.files import cache_folder
+from grice.cli.options import load_grader, opened_models, options_of_others
+from grice.cli.output import DONE, Output, emit, warn
 from grice.tables import Lines, Table, number
-from grice_tasks.flags import add_data, add_json
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Mapping, Sequence
 
+    from grice.cli.derive import OutputPath, Scoring
     from grice.evaluation.table import Scores
+    from grice.models.loader import ModelLoader
     from grice.tables import View
     from grice_research.context import BenchContext
     from grice_research.figures import Figure
     from grice_research.published import Bench
 
-HELP = "measure published tables again, beside our metrics and trivial baselines"
 
+def run(
+    names: Sequence[str] = (),
+    *,
+    data: Path | None = None,
+    without: Sequence[str] = (),
+    record: Path | None = None,
+    page: OutputPath | None = None,
+    scoring: Scoring,
+    json: bool,
+) -> Output | int:
+    """Measure published tables again, beside our metrics and trivial baselines.
 
-def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
-    """Declare the arguments."""
-    parser.add_argument(
-        "names", nargs="*", metavar="NAME", help="benches, or all; list, or none, lists them"
-    )
-    add_data(parser)
-    parser.add_argument(
-        "--without", action="append", default=[], metavar="SET", help="leave a large set out"
-    )
-    add_json(parser)
-    parser.add_argument("--record", type=Path, metavar="DIR", help="keep the run here")
-    parser.add_argument(
-        "--page",
-        type=output_path,
-        metavar="FILE.md",
-        help="write an index of all runs kept in --record, and a page for each beside its record; "
-        "without NAME nothing is measured",
-    )
-    add_metric_options(parser, words)
-
-
-def run(arguments: argparse.Namespace) -> int:
-    """Measure and print the tables; keep them and write the page where asked."""
+    Args:
+        names (NAME): benches, or all; list, or none, lists them
+        without (SET): leave a large set out
+        record (DIR): keep the run here
+        page (FILE.md): write an index of all runs kept in --record, and a page for each beside its
+            record; without NAME nothing is measured
+    """
     from grice.errors import InputError
     from grice_research.published import bench_names, load_bench
 
     known = bench_names()
-    asked = [name for name in arguments.names if name != "list"]
-    if arguments.metrics:
+    asked = [name for name in names if name != "list"]
+    if scoring.metrics:
         raise InputError("a bench computes the metrics of its tables: leave out -m")
-    if arguments.page and not arguments.record:
+    if page and not record:
         raise InputError("--page writes what is kept in --record DIR; name the folder")
-    if not asked and not arguments.page:
-        return _list([load_bench(name) for name in known], as_json=arguments.json)
-    names = known if "all" in asked else list(dict.fromkeys(asked))
-    benches = [load_bench(name) for name in names]
+    if not asked and not page:
+        listed = [load_bench(name) for name in known]
+        rows = [{"bench": bench.name, "about": bench.title} for bench in listed]
+        cells = [tuple(row.values()) for row in rows]
+        return Output(rows, [Table(("bench", "about"), cells, words=2)])
+    asked = known if "all" in asked else list(dict.fromkeys(asked))
+    benches = [load_bench(name) for name in asked]
     computed: set[str] = set()
     with ExitStack() as stack:
-        context = _bench_context(arguments, stack, computed)
-        counts = [_run_bench(arguments, bench, context) for bench in benches]
+        context = _bench_context(scoring, data, without, stack, computed)
+        counts = [_run_bench(bench, context, record, as_json=json) for bench in benches]
         if len(benches) == 1 and not counts[0] and context.missing:
             raise InputError(next(iter(context.missing.values())))
         for problem in context.missing.values():
             warn(problem)
     # Which metrics the tables have is known once they are computed.
-    for flag, metric in options_of_others(arguments, computed):
-        raise InputError(f"{flag} had no part in this: no table of {', '.join(names)} has {metric}")
-    if arguments.page:
-        _write_page(arguments.record, arguments.page)
-    return 0
+    for flag, metric in options_of_others(scoring, computed):
+        raise InputError(f"{flag} had no part in this: no table of {', '.join(asked)} has {metric}")
+    if page and record:
+        _write_page(record, page)
+    return DONE
 
 
 def _bench_context(
-    arguments: argparse.Namespace, stack: ExitStack, computed: set[str]
+    scoring: Scoring,
+    data: Path | None,
+    without: Sequence[str],
+    stack: ExitStack,
+    computed: set[str],
 ) -> BenchContext:
     """Return what benches compute with; the names of metrics that they load are added."""
     from grice.evaluation.datasets import data_folder
-    from grice.models.loader import ModelLoader, default_workers
     from grice_research.context import BenchContext, metric_and_preset
 
     def loaded(columns: Sequence[str]) -> tuple[Scores, Mapping[str, str]]:
         parts = [metric_and_preset(column) for column in columns]
         names = [metric for metric, _ in parts]
         computed.update(names)
-        chosen = copy(arguments)
+        chosen = copy(scoring)
         chosen.metrics = ",".join(names)
-        chosen.models = next((preset for _, preset in parts if preset), arguments.models)
+        chosen.models = next((preset for _, preset in parts if preset), scoring.models)
         grader = stack.enter_context(load_grader(chosen))
         signatures = [grader.signatures[name] for name in names]
         return grader, dict(zip(columns, signatures, strict=True))
 
     @cache
     def models() -> ModelLoader:
-        keep = None if arguments.no_cache else arguments.cache or cache_folder()
-        opened = ModelLoader(
-            mode=arguments.mode, workers=arguments.workers or default_workers(), cache=keep
-        )
+        opened = opened_models(scoring)
         stack.callback(opened.close)
         return opened
 
-    folder = data_folder(arguments.data)
-    return BenchContext(folder, loaded, arguments.registry.metrics, arguments.without, models)
+    return BenchContext(data_folder(data), loaded, scoring.registry.metrics, without, models)
 
 
-def _run_bench(arguments: argparse.Namespace, bench: Bench, context: BenchContext) -> int:
+def _run_bench(bench: Bench, context: BenchContext, record: Path | None, *, as_json: bool) -> int:
     """Measure, print and keep one bench; return how many figures it gave."""
     import grice
     from grice_research.figures import figures
@@ -125,14 +117,9 @@ def _run_bench(arguments: argparse.Namespace, bench: Bench, context: BenchContex
     measured = list(figures(bench, context))
     for first, second in equal_rows(measured):
         warn(f"bench {bench.name}: rows {first!r} and {second!r} are equal in every figure")
-    if arguments.json:
-        from grice.data import to_json
-
-        sys.stdout.writelines(f"{to_json(figure.public())}\n" for figure in measured)
-    else:
-        show(_view(bench, measured))
-    if arguments.record:
-        together = merged(measured, arguments.record, bench.name)
+    emit((figure.public() for figure in measured), _view(bench, measured), as_json=as_json)
+    if record:
+        together = merged(measured, record, bench.name)
         write_run(
             Run(
                 bench=bench.name,
@@ -145,7 +132,7 @@ def _run_bench(arguments: argparse.Namespace, bench: Bench, context: BenchContex
                 figures=tuple(figure for figure in together if figure.value is not None),
                 notes={table.id: table.note for table in bench.tables if table.note},
             ),
-            arguments.record,
+            record,
         )
     return len(measured)
 
@@ -159,17 +146,6 @@ def _write_page(folder: Path, page: Path) -> None:
     write_text(page, index_page(runs, relpath(folder, page.parent)))
     for run in runs:
         write_text(folder / f"{run.bench}.md", bench_page(run, relpath(page, folder)))
-
-
-def _list(benches: Sequence[Bench], *, as_json: bool) -> int:
-    from grice.cli.output import print_json_lines
-    from grice.cli.terminal import print_table
-
-    if as_json:
-        print_json_lines({"bench": bench.name, "about": bench.title} for bench in benches)
-        return 0
-    print_table(("bench", "about"), [(bench.name, bench.title) for bench in benches], words=2)
-    return 0
 
 
 def _view(bench: Bench, figures: Sequence[Figure]) -> View:

@@ -2,58 +2,67 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
-from grice.cli.output import emit
-from grice.cli.streams import DONE, UNMET
+from grice.cli.output import DONE, UNMET, Output, emit
 from grice.errors import InputError
 from grice.tables import Lines
-from grice_tasks import flags
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Sequence
-    from pathlib import Path
 
     from grice.tables import View
     from grice_research.sources import DataSet
 
-HELP = "list, fetch and verify the data sets that benches read"
 MEANINGS = {"ok": "ok", "missing": "is missing", "differs": "differs from the file grice knows"}
 
 
-def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  # noqa: ARG001
-    """Declare the arguments."""
-    parser.add_argument(
-        "action", choices=("list", "get", "verify"), nargs="?", default="list", help="default list"
-    )
-    parser.add_argument("names", nargs="*", metavar="NAME", help="data sets; none means all")
-    flags.add_data(parser)
-    parser.add_argument(
-        "--from",
-        dest="mirror",
-        metavar="URL",
-        help="get: a mirror of such a folder, https, http, file, or a path",
-    )
-    flags.add_json(parser)
+def run(
+    action: Literal["list", "get", "verify"] = "list",
+    names: Sequence[str] = (),
+    *,
+    data: Path | None = None,
+    from_: str | None = None,
+    json: bool,
+) -> Output | int:
+    """List, fetch and verify the data sets that benches read.
 
+    Args:
+        action: what is done
+        names (NAME): data sets; none means all
+        from_ (URL): get: a mirror of such a folder, https, http, file, or a path
+    """
+    from grice.evaluation.datasets import VARIABLE, data_folder
+    from grice_research.sources import fetch, named_data, states
 
-def run(arguments: argparse.Namespace) -> int:
-    """List sets, or fetch or verify their files."""
-    from grice.evaluation.datasets import data_folder
-    from grice_research.sources import named_data
-
-    chosen = named_data(arguments.names)
-    if arguments.action == "list":
-        for data_set in chosen:
-            emit(data_set, _view(data_set), as_json=arguments.json)
-        return DONE
-    if arguments.action == "get":
-        return _get(arguments, chosen)
-    folder = data_folder(arguments.data)
+    chosen = named_data(names)
+    if action == "list":
+        return Output(chosen, (piece for data_set in chosen for piece in _view(data_set)))
+    if action == "get" and not names:
+        raise InputError("name the data sets to get; grice data list shows them")
+    if action == "get" and from_ is None:
+        first = chosen[0]
+        raise InputError(
+            f"{first.name} is prepared by hand from {first.origin} ({first.licence}): "
+            f"{first.layout}\n  --from URL fetches it from a folder where somebody has done so"
+        )
+    folder = data if data and action == "get" else data_folder(data)
     if folder is None:
-        raise InputError("no data folder is named; give --data DIR or set GRICE_DATA")
-    return _verify(chosen, folder, as_json=arguments.json)
+        raise InputError(f"no data folder is named; give --data DIR or set {VARIABLE}")
+    if action == "verify":
+        found = {each.name: states(each, folder) for each in chosen}
+        rows = [{"name": name, "files": files} for name, files in found.items()]
+        by_file = [item for files in found.values() for item in files.items()]
+        lines = [f"{file}: {MEANINGS[state]}" for file, state in by_file]
+        right = all(state == "ok" for _, state in by_file)
+        return Output(rows, [Lines(lines)], DONE if right else UNMET)
+    for data_set in chosen:
+        fetched = list(fetch(data_set, str(from_), folder))
+        lines = [f"{file}: fetched" for file in fetched]
+        lines.append(f"{data_set.name}: all files are there ({data_set.licence})")
+        emit([{"name": data_set.name, "fetched": fetched}], [Lines(lines)], as_json=json)
+    return DONE
 
 
 def _view(data_set: DataSet) -> View:
@@ -68,38 +77,3 @@ def _view(data_set: DataSet) -> View:
         ],
         indent=2,
     )
-
-
-def _get(arguments: argparse.Namespace, chosen: Sequence[DataSet]) -> int:
-    from grice.evaluation.datasets import VARIABLE, data_folder
-    from grice_research.sources import fetch
-
-    if not arguments.names:
-        raise InputError("name the data sets to get; grice data list shows them")
-    if not arguments.mirror:
-        first = chosen[0]
-        raise InputError(
-            f"{first.name} is prepared by hand from {first.origin} ({first.licence}): "
-            f"{first.layout}\n  --from URL fetches it from a folder where somebody has done so"
-        )
-    folder = arguments.data or data_folder()
-    if folder is None:
-        raise InputError(f"no data folder is named; give --data DIR or set {VARIABLE}")
-    for data_set in chosen:
-        fetched = fetch(data_set, arguments.mirror, folder)
-        lines = [f"{file}: fetched" for file in fetched]
-        lines.append(f"{data_set.name}: all files are there ({data_set.licence})")
-        emit({"name": data_set.name, "fetched": fetched}, [Lines(lines)], as_json=arguments.json)
-    return DONE
-
-
-def _verify(chosen: Sequence[DataSet], folder: Path, *, as_json: bool) -> int:
-    from grice_research.sources import states
-
-    right = True
-    for data_set in chosen:
-        by_file = states(data_set, folder)
-        right = right and all(state == "ok" for state in by_file.values())
-        lines = [f"{file}: {MEANINGS[state]}" for file, state in by_file.items()]
-        emit({"name": data_set.name, "files": by_file}, [Lines(lines)], as_json=as_json)
-    return DONE if right else UNMET

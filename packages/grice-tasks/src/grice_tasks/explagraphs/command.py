@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from grice.cli.output import emit, emit_rows, print_or_write
+from grice.cli.options import opened_models
+from grice.cli.output import DONE, UNMET, Output, warn, write_rows, write_text
 from grice.errors import plural
-from grice.tables import Lines, Table, bounds, estimate_fields, number
-from grice_tasks import flags
-from grice_tasks.flags import Action, add_actions, add_model, add_rules, run_action
+from grice.tables import Lines, Table, estimate_fields, number, value_and_bounds
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Iterator, Mapping, Sequence
 
-    from grice.stats.estimate import Estimate
+    from grice.cli.derive import OutputPath
     from grice.tables import View
     from grice_tasks.explagraphs.analysis import Description, Shapes
-    from grice_tasks.explagraphs.check import Verdict
-    from grice_tasks.explagraphs.classifiers import GraphClassifiers
     from grice_tasks.explagraphs.scores import Row, ScoreOptions
 
-PREDICTIONS = "a system's JSON lines with id, stance, graph, or .tsv with stance and graph"
-
+HELP = "check, score, draw, count or generate explanation graphs"
+MODEL = "builtin:graphs"
 MEASURES = (
     "sa",
     "stca",
@@ -46,87 +42,90 @@ LEGEND = (
     "nonsense, polarity: the chain, the stance read off negations in both texts.",
     "What does not clearly beat these rows shows no understanding.",
 )
+LEAKS = {
+    "majority": "the more frequent one",
+    "words": "negations in both texts, even or odd",
+    "graph": "negations in the graph, even or odd",
+}
 
 
-def add_samples(parser: argparse.ArgumentParser) -> None:
-    """Add the file of samples."""
-    parser.add_argument(
-        "samples",
-        type=Path,
-        metavar="SAMPLES",
-        help="JSON lines with id, belief, argument, stance, graph; or the released .tsv",
-    )
+def check(
+    samples: Path,
+    predictions: Path | None = None,
+    *,
+    rules: Literal["paper", "released"] = "released",
+) -> Output:
+    """Which rules of structure each graph breaks, and where; exit status 1 if any.
+
+    Args:
+        samples (SAMPLES): JSON lines with id, belief, argument, stance, graph; or the released .tsv
+        predictions (PREDICTIONS): a system's JSON lines with id, stance, graph, or .tsv with stance
+            and graph; default: the graphs of SAMPLES
+    """
+    from grice_tasks.explagraphs.check import check_graph
+    from grice_tasks.explagraphs.samples import read_graphs
+
+    rows, lines = [], []
+    graphs = read_graphs(samples, predictions)
+    for sample, graph in graphs:
+        verdict = check_graph(graph, sample.belief, sample.argument, rules=rules)
+        row = {name: getattr(verdict, name) for name in ("ok", "broken", "failures", "rules")}
+        rows.append({"id": sample.id, **row})
+        for failure in verdict.failures:
+            at = "" if failure.position is None else f" at {failure.position}"
+            lines.append(f"{sample.id}{at}: {failure.rule}: {failure.reason}")
+    sound = sum(row["ok"] is True for row in rows)
+    correct = f"{sound:,} of {plural(len(graphs), 'graph is', 'graphs are')}"
+    total = Lines([f"{correct} correct under the {rules} rules"], style="bold")
+    return Output(rows, [Lines(lines), total], DONE if sound == len(rows) else UNMET)
 
 
-def _configure_score(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments."""
-    add_samples(parser)
-    parser.add_argument("predictions", type=Path, metavar="PREDICTIONS", help=PREDICTIONS)
-    add_rules(parser, "released")
-    flags.add_json(parser)
-    parser.add_argument(
-        "--gate",
-        choices=("paper", "structure", "none"),
-        default="paper",
-        help="what a graph must pass to be compared: stance and structure (paper, default), "
-        "structure, or none",
-    )
-    flags.add_switch(
-        parser, "--embedding", "also g_embedding: BERTScore's matching with grice's own encoder"
-    )
-    flags.add_switch(
-        parser, "--bertscore", "also g_bertscore: needs the package bert-score and its model"
-    )
-    parser.add_argument(
-        "--bertscore-model",
-        metavar="MODEL",
-        help="a model that bert-score knows, or a folder; default: that of English",
-    )
-    parser.add_argument(
-        "--bertscore-layer",
-        metavar="N",
-        type=int,
-        help="whose vectors are compared; needed for a folder",
-    )
-    parser.add_argument(
-        "--by",
-        choices=("shape",),
-        help="the system alone, by depth and linearity of the gold graph",
-    )
-    flags.add_switch(
-        parser,
-        "--judges",
-        "also seca, ea and informativeness by the shipped judges, which are not the published ones",
-    )
+def score(
+    samples: Path,
+    predictions: Path,
+    *,
+    rules: Literal["paper", "released"] = "released",
+    gate: Literal["paper", "structure", "none"] = "paper",
+    embedding: bool = False,
+    bertscore: bool = False,
+    bertscore_model: str | None = None,
+    bertscore_layer: int | None = None,
+    by: Literal["shape"] | None = None,
+    judges: bool = False,
+) -> Output:
+    """A system's graphs against gold graphs, with the empty baselines below.
 
-
-@contextmanager
-def opened_classifiers() -> Iterator[GraphClassifiers]:
-    """Open the shipped classifiers of graphs."""
-    from grice.cli.options import opened_models
+    Args:
+        samples (SAMPLES): JSON lines with id, belief, argument, stance, graph; or the released .tsv
+        predictions (PREDICTIONS): a system's JSON lines with id, stance, graph, or .tsv with stance
+            and graph
+        gate: what a graph must pass to be compared: stance and structure (paper), structure, or
+            none
+        embedding: also g_embedding: BERTScore's matching with grice's own encoder
+        bertscore: also g_bertscore: needs the package bert-score and its model
+        bertscore_model (MODEL): a model that bert-score knows, or a folder; default: that of
+            English
+        bertscore_layer (N): whose vectors are compared; needed for a folder
+        by: the system alone, by depth and linearity of the gold graph
+        judges: also seca, ea and informativeness by the shipped judges, which are not the
+            published ones
+    """
     from grice_tasks.explagraphs.classifiers import GraphClassifiers
-
-    with opened_models() as models:
-        yield models.load("builtin:graphs", GraphClassifiers)
-
-
-def _run_score(arguments: argparse.Namespace) -> int:
-    """Print the scores of the system and of the baselines, or those by shape."""
-    from grice.cli.streams import warn
     from grice_tasks.explagraphs.scores import ScoreOptions, score_files
 
-    by_shape = arguments.by == "shape"
-    model = (arguments.bertscore_model, arguments.bertscore_layer)
     with ExitStack() as stack:
-        classifiers = stack.enter_context(opened_classifiers()) if arguments.judges else None
-        options = ScoreOptions(arguments.rules, arguments.gate, classifiers=classifiers)
+        classifiers = None
+        if judges:
+            models = stack.enter_context(opened_models())
+            classifiers = models.load(MODEL, GraphClassifiers)
+        options = ScoreOptions(rules, gate, classifiers=classifiers)
         rows, total = score_files(
-            arguments.samples,
-            arguments.predictions,
+            samples,
+            predictions,
             options,
-            embedding=arguments.embedding,
-            bertscore=model if arguments.bertscore else None,
-            by_shape=by_shape,
+            embedding=embedding,
+            bertscore=(bertscore_model, bertscore_layer) if bertscore else None,
+            by_shape=by == "shape",
         )
     if rows[0].missing:
         warn(f"no prediction for {rows[0].missing:,} of {plural(total, 'sample')}: left out")
@@ -134,14 +133,13 @@ def _run_score(arguments: argparse.Namespace) -> int:
         if row.inexact:
             graphs = plural(row.inexact, "graph")
             warn(f"{row.name}: the edit distance of {graphs} is an upper bound")
-    name = arguments.predictions.name
+    name = predictions.name
     records = (
-        _records({"row": name, "part": row.name} if by_shape else {"row": row.name}, row, options)
+        _records({"row": name, "part": row.name} if by else {"row": row.name}, row, options)
         for row in rows
     )
-    view = _parts_view(name, rows, options) if by_shape else _rows_view(rows, options)
-    emit_rows(chain.from_iterable(records), view, as_json=arguments.json)
-    return 0
+    view = _parts_view(name, rows, options) if by else _rows_view(rows, options)
+    return Output(chain.from_iterable(records), view)
 
 
 def _records(
@@ -161,7 +159,7 @@ def _parts_view(name: str, parts: Sequence[Row], options: ScoreOptions) -> View:
     yield _head(name, options)
     for measure in MEASURES:
         rows = [
-            (part.name, *_figures(part.measures[measure]), f"{part.measures[measure].n:,}")
+            (part.name, *value_and_bounds(part.measures[measure]), f"{part.measures[measure].n:,}")
             for part in parts
             if measure in part.measures
         ]
@@ -169,172 +167,68 @@ def _parts_view(name: str, parts: Sequence[Row], options: ScoreOptions) -> View:
             yield Table((measure, "value", "95 %", "n"), rows)
 
 
-def _figures(estimate: Estimate) -> tuple[str, str]:
-    return number(estimate.value), bounds(estimate)
-
-
 def _rows_view(rows: Sequence[Row], options: ScoreOptions) -> View:
     yield _head(plural(rows[0].measures["sa"].n, "sample"), options)
     for measure in MEASURES:
         if measure in rows[0].measures:
-            cells = [(row.name, *_figures(row.measures[measure])) for row in rows]
+            cells = [(row.name, *value_and_bounds(row.measures[measure])) for row in rows]
             yield Table((measure, "value", "95 %"), cells)
     yield Lines(LEGEND, style="dim")
 
 
-HELP = "check, score, draw, count or generate explanation graphs"
+def draw(
+    samples: Path,
+    predictions: Path | None = None,
+    *,
+    id_: str | None = None,
+    output: OutputPath | None = None,
+    report: OutputPath | None = None,
+) -> int:
+    """One graph as SVG, or all on one page that answers to the pointer.
 
-MODEL = "builtin:graphs"
-LEAKS = {
-    "majority": "the more frequent one",
-    "words": "negations in both texts, even or odd",
-    "graph": "negations in the graph, even or odd",
-}
-
-
-def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:  # noqa: ARG001
-    """Declare the arguments of each action."""
-    add_actions(
-        parser,
-        (
-            Action(
-                "check",
-                "which rules of structure each graph breaks, and where; exit status 1 if any",
-                _configure_checking,
-                _check,
-            ),
-            Action(
-                "score",
-                "a system's graphs against gold graphs, with the empty baselines below",
-                _configure_score,
-                _run_score,
-            ),
-            Action(
-                "draw",
-                "one graph as SVG, or all on one page that answers to the pointer",
-                _configure_draw,
-                _draw,
-            ),
-            Action(
-                "stats",
-                "sizes, relations, order, and how far form gives the stance away",
-                _configure_rules,
-                _stats,
-            ),
-            Action(
-                "generate",
-                "a stance and a valid graph for each belief and argument, as JSON lines",
-                _configure_generate,
-                _generate,
-            ),
-        ),
-    )
-
-
-run = run_action
-
-
-def _add_graphs(parser: argparse.ArgumentParser) -> None:
-    add_samples(parser)
-    parser.add_argument(
-        "predictions",
-        type=Path,
-        metavar="PREDICTIONS",
-        nargs="?",
-        help=f"{PREDICTIONS}; default: the graphs of SAMPLES",
-    )
-
-
-def _configure_checking(parser: argparse.ArgumentParser) -> None:
-    _configure_rules(parser)
-
-
-def _configure_rules(parser: argparse.ArgumentParser) -> None:
-    _add_graphs(parser)
-    add_rules(parser, "released")
-    flags.add_json(parser)
-
-
-def _configure_draw(parser: argparse.ArgumentParser) -> None:
-    _add_graphs(parser)
-    parser.add_argument(
-        "--id", metavar="ID", help="only this sample; default: the first, on a page all"
-    )
-    flags.add_output(parser, "FILE.svg", "one graph as SVG; default: standard output")
-    flags.add_report(parser)
-
-
-def _configure_generate(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "samples",
-        type=Path,
-        metavar="SAMPLES",
-        nargs="?",
-        help="JSON lines with id, belief, argument; stance and graph are not looked at",
-    )
-    parser.add_argument("--belief", help="one belief in place of SAMPLES")
-    parser.add_argument("--argument", help="the argument for or against it")
-    parser.add_argument(
-        "--stance", choices=("support", "counter"), help="explain this stance; default: predicted"
-    )
-    add_model(parser, MODEL)
-    flags.add_output(parser, "FILE.jsonl", "a graph a line; default: standard output")
-
-
-def _check(arguments: argparse.Namespace) -> int:
-    from grice_tasks.explagraphs.check import check_graph
-    from grice_tasks.explagraphs.samples import read_graphs
-
-    broken = 0
-    graphs = read_graphs(arguments.samples, arguments.predictions)
-    for sample, graph in graphs:
-        verdict = check_graph(graph, sample.belief, sample.argument, rules=arguments.rules)
-        broken += not verdict.ok
-        row = {
-            "id": sample.id,
-            "ok": verdict.ok,
-            "broken": verdict.broken,
-            "failures": verdict.failures,
-            "rules": verdict.rules,
-        }
-        emit_rows([row], _failures(sample.id, verdict), as_json=arguments.json)
-    correct = f"{len(graphs) - broken:,} of {plural(len(graphs), 'graph is', 'graphs are')}"
-    total = f"{correct} correct under the {arguments.rules} rules"
-    emit_rows((), [Lines([total], style="bold")], as_json=arguments.json)
-    return 1 if broken else 0
-
-
-def _failures(name: str, verdict: Verdict) -> View:
-    for failure in verdict.failures:
-        at = "" if failure.position is None else f" at {failure.position}"
-        yield Lines([f"{name}{at}: {failure.rule}: {failure.reason}"])
-
-
-def _draw(arguments: argparse.Namespace) -> int:
-    from grice.files import write_text
+    Args:
+        samples (SAMPLES): JSON lines with id, belief, argument, stance, graph; or the released .tsv
+        predictions (PREDICTIONS): a system's JSON lines with id, stance, graph, or .tsv with stance
+            and graph; default: the graphs of SAMPLES
+        id_ (ID): only this sample; default: the first, on a page all
+        output (FILE.svg): one graph as SVG; default: standard output
+    """
     from grice_tasks.explagraphs.drawing import draw_page, draw_sample
     from grice_tasks.explagraphs.samples import read_graphs
 
-    graphs = read_graphs(arguments.samples, arguments.predictions)
-    if arguments.report is not None:
-        write_text(arguments.report, draw_page(graphs, arguments.id))
-    if arguments.report is None or arguments.output is not None:
-        print_or_write(draw_sample(graphs, arguments.id), arguments.output)
-    return 0
+    graphs = read_graphs(samples, predictions)
+    if report is not None:
+        write_text(draw_page(graphs, id_), report)
+    if report is None or output is not None:
+        write_text(draw_sample(graphs, id_), output)
+    return DONE
 
 
-def _generate(arguments: argparse.Namespace) -> int:
-    from grice.cli.options import opened_models
-    from grice.cli.streams import warn
-    from grice.data import to_json
+def generate(
+    samples: Path | None = None,
+    *,
+    belief: str | None = None,
+    argument: str | None = None,
+    stance: Literal["support", "counter"] | None = None,
+    model: str = MODEL,
+    output: OutputPath | None = None,
+) -> int:
+    """A stance and a valid graph for each belief and argument, as JSON lines.
+
+    Args:
+        samples (SAMPLES): JSON lines with id, belief, argument; stance and graph are not looked at
+        belief (TEXT): one belief in place of SAMPLES
+        argument (TEXT): the argument for or against it
+        stance: explain this stance; default: predicted
+        output (FILE.jsonl): a graph a line; default: standard output
+    """
     from grice_tasks.explagraphs.samples import GraphPredictor, samples_to_explain
 
-    samples = samples_to_explain(arguments.samples, arguments.belief, arguments.argument)
-    stances = None if arguments.stance is None else [arguments.stance] * len(samples)
-    reference = arguments.model or MODEL
+    explained = samples_to_explain(samples, belief, argument)
+    stances = None if stance is None else [stance] * len(explained)
     with opened_models() as models:
-        predictor = models.load(reference, GraphPredictor)
-        predictions = predictor.predict(samples, stances=stances)
+        predictor = models.load(model, GraphPredictor)
+        predictions = predictor.predict(explained, stances=stances)
     empty = [prediction.id for prediction in predictions if not prediction.graph]
     if empty:
         warn(
@@ -342,7 +236,7 @@ def _generate(arguments: argparse.Namespace) -> int:
             "argument have too few words to build facts from"
         )
     # With belief and argument in it, a line is a sample too: the other actions read it.
-    lines = (
+    rows = (
         {
             "id": prediction.id,
             "belief": sample.belief,
@@ -350,20 +244,28 @@ def _generate(arguments: argparse.Namespace) -> int:
             "stance": prediction.stance,
             "graph": prediction.graph,
         }
-        for sample, prediction in zip(samples, predictions, strict=True)
+        for sample, prediction in zip(explained, predictions, strict=True)
     )
-    print_or_write("".join(f"{to_json(line)}\n" for line in lines), arguments.output)
-    return 0
+    write_rows(rows, output)
+    return DONE
 
 
-def _stats(arguments: argparse.Namespace) -> int:
-    """Print sizes, relations, order, and how far form gives the stance away."""
+def stats(samples: Path, predictions: Path | None = None) -> Output:
+    """Sizes, relations, order, and how far form gives the stance away.
+
+    Args:
+        samples (SAMPLES): JSON lines with id, belief, argument, stance, graph; or the released .tsv
+        predictions (PREDICTIONS): a system's JSON lines with id, stance, graph, or .tsv with stance
+            and graph; default: the graphs of SAMPLES
+    """
     from grice_tasks.explagraphs.analysis import describe_graphs
     from grice_tasks.explagraphs.samples import read_graphs
 
-    description = describe_graphs(read_graphs(arguments.samples, arguments.predictions))
-    emit(description._asdict(), _stats_view(description), as_json=arguments.json)
-    return 0
+    description = describe_graphs(read_graphs(samples, predictions))
+    return Output([description._asdict()], _stats_view(description))
+
+
+ACTIONS = (check, score, draw, stats, generate)
 
 
 def _stats_view(description: Description) -> View:
@@ -379,10 +281,7 @@ def _stats_view(description: Description) -> View:
     ]
     yield Table(("relation", *relations), rows)
     if description.leaks:
-        leaks = [
-            (LEAKS[leak.rule], number(leak.share.value), bounds(leak.share))
-            for leak in description.leaks
-        ]
+        leaks = [(LEAKS[leak.rule], *value_and_bounds(leak.share)) for leak in description.leaks]
         yield Table(("stance by", "right", "95 %"), leaks)
 
 

@@ -11,141 +11,96 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from grice.cli.derive import names
-from grice.cli.options import add_metric_options, check_options, loader, models_as_asked
-from grice.cli.output import emit, write_or_print_lines
-from grice.cli.streams import DONE, PARTIAL
+from grice.cli.options import check_options, conversations, loader, opened_models
+from grice.cli.output import DONE, PARTIAL, emit, warn, write_rows
 from grice.errors import InputError, RecordError
 from grice.tables import Lines, Table, number
-from grice_tasks import flags
-from grice_tasks.flags import add_model
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
+    from grice.cli.derive import Count, Input, OutputPath, Scoring
     from grice.data import Conversation
     from grice.tables import View
     from grice_tasks.steering.decoding import SteerableLM
     from grice_tasks.steering.dialogue import Answer, Reply
-    from grice_tasks.steering.guide import Guide
 
-HELP = "chat with a language model, with and without guidance, with scores"
 BASE = "model:medium"
 
 
-def configure(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
-    """Declare the arguments."""
-    parser.add_argument(
-        "files", nargs="*", metavar="FILE", help="contexts to be answered, for --candidates"
-    )
-    add_model(parser, BASE)
-    flags.add_path(
-        parser, "--guide", "DIR", "steer the model by a guide that grice train guide made"
-    )
-    flags.add_number(
-        parser,
-        "--strength",
-        "S",
-        "exponent of the guide's estimate; 0 is the base model",
-        1.0,
-        type=float,
-    )
-    flags.add_number(parser, "--max-tokens", "N", "longest reply", 48)
-    flags.add_number(
-        parser, "--candidates", "N", "write N replies for each context of FILE, for grice rerank"
-    )
-    flags.add_input(parser)
-    flags.add_output(parser, "FILE.jsonl", "the contexts with candidates, for --candidates")
-    flags.add_json(parser)
-    add_metric_options(parser, words)
+def run(
+    files: Sequence[str] = (),
+    *,
+    model: str = BASE,
+    guide: Path | None = None,
+    strength: float = 1.0,
+    max_tokens: Count = 48,
+    candidates: Count | None = None,
+    reading: Input,
+    output: OutputPath | None = None,
+    scoring: Scoring,
+    json: bool,
+) -> int:
+    """Chat with a language model, with and without guidance, with scores.
 
+    Args:
+        files (FILE): contexts to be answered, for --candidates
+        guide (DIR): steer the model by a guide that grice train guide made
+        strength (S): exponent of the guide's estimate; 0 is the base model
+        max_tokens (N): longest reply
+        candidates (N): write N replies for each context of FILE, for grice rerank
+        output (FILE.jsonl): the contexts with candidates, for --candidates
+    """
+    from grice_tasks.steering.dialogue import Dialogue, with_candidates
+    from grice_tasks.steering.guide import check_strength, load_guide
 
-def run(arguments: argparse.Namespace) -> int:
-    """Answer each line of standard input until it ends, or write candidates."""
-    if bool(arguments.files) != (arguments.candidates is not None):
+    if bool(files) != (candidates is not None):
         raise InputError("files of contexts and --candidates N need each other; give both")
-    if arguments.files and arguments.guide is None:
+    if files and guide is None:
         raise InputError("--candidates: give --guide DIR; without one, grice rerank --generate N")
-    metrics = names(arguments.metrics)
-    check_options(arguments, metrics)
+    metrics = names(scoring.metrics)
+    check_options(scoring, metrics)
     with ExitStack() as stack:
-        named = arguments.model or BASE
-        reference = named if ":" in named else f"model:{named}"  # one that was fetched
-        model = open_base(arguments, reference, stack)
-        guide = None if arguments.guide is None else _open_guide(arguments, model)
-        if arguments.files and guide is not None:
-            return _write_candidates(arguments, model, guide)
-        _talk(arguments, model, guide, metrics, stack)
+        # A name alone is a model that was fetched.
+        base = open_base(scoring, model if ":" in model else f"model:{model}", stack)
+        steering = None
+        if guide is not None:
+            check_strength(strength)
+            steering = load_guide(guide)
+            steering.check(base)
+        if steering is not None and candidates is not None:
+            records = conversations(files, reading)
+            written: list[Conversation] = []
+            broken = 0
+            for item in with_candidates(
+                records, base, steering, strength, count=candidates, max_tokens=max_tokens
+            ):
+                if isinstance(item, RecordError):
+                    warn(str(item))
+                    broken += 1
+                else:
+                    written.append(item)
+            rows = ({"id": item.id, "turns": item.turns, **item.meta} for item in written)
+            write_rows(rows, output)
+            return PARTIAL if broken else DONE
+        scorer = stack.enter_context(loader(scoring)(metrics)).scorer
+        dialogue = Dialogue(base, scorer, steering, strength=strength, max_tokens=max_tokens)
+        for line in _lines():
+            answer = dialogue.answer(line)
+            emit([answer], _view(answer), as_json=json)
+            sys.stdout.flush()
     return DONE
 
 
-def open_base(arguments: argparse.Namespace, reference: str, stack: ExitStack) -> SteerableLM:
+def open_base(scoring: Scoring, reference: str, stack: ExitStack) -> SteerableLM:
     """Return a language model that can be steered, which is closed by the stack."""
     from grice.models.causal import EmbeddedCausalLM
     from grice_tasks.steering.decoding import SteerableLM
 
-    models = models_as_asked(arguments)
+    models = opened_models(scoring)
     stack.callback(models.close)
     return SteerableLM(models.load(reference, EmbeddedCausalLM))
-
-
-def _open_guide(arguments: argparse.Namespace, base: SteerableLM) -> Guide:
-    from grice_tasks.steering.guide import check_strength, load_guide
-
-    check_strength(arguments.strength)
-    guide = load_guide(arguments.guide)
-    guide.check(base)
-    return guide
-
-
-def _write_candidates(arguments: argparse.Namespace, model: SteerableLM, guide: Guide) -> int:
-    """Write contexts with candidates; the exit status is 4 if records could not be used."""
-    from grice.cli.options import conversations
-    from grice.cli.streams import warn
-    from grice_tasks.steering.dialogue import with_candidates
-
-    records = conversations(arguments.files, arguments)
-    written: list[Conversation] = []
-    broken = 0
-    for item in with_candidates(
-        records,
-        model,
-        guide,
-        arguments.strength,
-        count=arguments.candidates,
-        max_tokens=arguments.max_tokens,
-    ):
-        if isinstance(item, RecordError):
-            warn(str(item))
-            broken += 1
-        else:
-            written.append(item)
-    rows = ({"id": item.id, "turns": item.turns, **item.meta} for item in written)
-    write_or_print_lines(rows, arguments.output)
-    return PARTIAL if broken else DONE
-
-
-def _talk(
-    arguments: argparse.Namespace,
-    model: SteerableLM,
-    guide: Guide | None,
-    metrics: Sequence[str],
-    stack: ExitStack,
-) -> None:
-    from grice_tasks.steering.dialogue import Dialogue
-
-    grader = stack.enter_context(loader(arguments)(metrics))
-    dialogue = Dialogue(
-        model,
-        grader.scorer,
-        guide,
-        strength=arguments.strength,
-        max_tokens=arguments.max_tokens,
-    )
-    for line in _lines():
-        answer = dialogue.answer(line)
-        emit(answer, _view(answer), as_json=arguments.json)
-        sys.stdout.flush()
 
 
 def _lines() -> Iterator[str]:

@@ -21,33 +21,32 @@ from typing import TYPE_CHECKING, Protocol, cast
 import grice
 from grice import distributions
 from grice.cli import commands
-from grice.cli.derive import about, add_arguments, add_extras, call, output_path
-from grice.cli.output import Output, emit_rows
-from grice.cli.parser import Parser, add_everywhere
-from grice.cli.settings import check_settings, with_settings
-from grice.cli.streams import (
+from grice.cli.derive import about, add_arguments, call, output_path
+from grice.cli.output import (
     DONE,
     FAULT,
     INTERRUPTED,
+    INVOCATION,
     MEANINGS,
-    QUIET,
-    TYPED,
-    UNCUT,
     UNUSABLE,
-    complain,
+    Invocation,
+    Output,
+    ProgressBar,
     drop,
-    is_broken_pipe,
+    emit,
     note,
     open_streams,
+    warn,
 )
-from grice.errors import LONGEST, GriceError, InputError, out_of_memory, shortened
+from grice.cli.parser import Parser, add_everywhere
+from grice.cli.settings import check_settings, with_settings
+from grice.errors import GriceError, InputError, out_of_memory
 from grice.files import check_not_input
 from grice.progress import watched
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable, Mapping, Sequence
-
 
 __all__ = ["command_names", "command_parser", "find_commands", "main"]
 
@@ -68,7 +67,7 @@ FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO})
 
 
 class Command(Protocol):
-    """Module of a command, which may also have ``HELP``, ``EXTRAS`` and ``ACTIONS``."""
+    """Module of a command, which may also have ``HELP`` and ``ACTIONS``."""
 
     run: Callable[..., object]
     configure: Callable[[argparse.ArgumentParser, Sequence[str]], None]
@@ -83,10 +82,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except GriceError as error:
         if "--debug" in words:
             raise
-        complain(str(error))
+        warn(str(error))
         return UNUSABLE
     except KeyboardInterrupt:
-        complain("interrupted")
+        warn("interrupted")
         return INTERRUPTED
     except BrokenPipeError:
         drop(sys.stdout)
@@ -100,41 +99,33 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(typed: Sequence[str]) -> int:
     with warnings.catch_warnings():
         if "--debug" not in typed:
-            warnings.showwarning = lambda message, *_, **__: complain(str(message))
+            warnings.showwarning = lambda message, *_, **__: warn(str(message))
         words, settings = with_settings(typed)
-        typing = TYPED.set(typed)
-        quiet = QUIET.set("--quiet" in words or "-q" in words)
-        uncut = UNCUT.set("--full" in words)
+        quiet = "--quiet" in words or "-q" in words
+        token = INVOCATION.set(Invocation(typed, quiet, "--full" in words))
+        sources = " and ".join(str(file.file) for file in settings)
         try:
-            sources = " and ".join(file.shown() for file in settings)
             if sources:
                 note(f"options from {sources}")
             parser = command_parser(words)
             if not words:
                 parser.print_help(sys.stderr)
                 return UNUSABLE
+            if settings:
+                check_settings(settings, parser.commands()["score"])
             arguments = parser.parse_args(words)
             _keep_inputs(arguments)
-            stages = None
-            if sys.stderr.isatty() and not QUIET.get():
-                from grice.cli.progress import Stages
-
-                stages = Stages()
-            with watched(stages):
+            with watched(ProgressBar() if sys.stderr.isatty() and not quiet else None):
                 result = arguments.run(arguments)
                 if isinstance(result, Output):
-                    emit_rows(result.rows, result.view, as_json=arguments.json)
+                    emit(result.rows, result.view, as_json=arguments.json)
         except SystemExit as end:
-            if is_broken_pipe(end):
-                raise BrokenPipeError from end
             if end.code == UNUSABLE and sources:
-                complain(f"options were read from {sources}, too")
+                warn(f"options were read from {sources}, too")
             sys.stdout.flush()  # the help page, which may have no reader either
             raise
         finally:
-            TYPED.reset(typing)
-            QUIET.reset(quiet)
-            UNCUT.reset(uncut)
+            INVOCATION.reset(token)
     try:
         sys.stdout.flush()
     except BrokenPipeError:  # all is done: the status stands
@@ -145,21 +136,21 @@ def _run(typed: Sequence[str]) -> int:
 def _fault(error: Exception) -> int:
     """Report an error that no command expects, and return the exit status."""
     if isinstance(error, OSError) and error.filename is not None:
-        complain(f"{error.filename}: {error.strerror}")
+        warn(f"{error.filename}: {error.strerror}")
         return UNUSABLE
     if isinstance(error, OSError) and error.errno in FULL:
         drop(sys.stdout)
-        complain(f"the output cannot be written: {error.strerror}")
+        warn(f"the output cannot be written: {error.strerror}")
         return UNUSABLE
-    message = shortened(str(error), LONGEST)
+    message = str(error)
     if out_of_memory(error):
-        complain(
+        warn(
             f"memory ran out{': ' if message else ''}{message}\n"
             "  take a smaller model (--models small), fewer --workers, or a machine with more; "
             "what was scored is kept"
         )
         return UNUSABLE
-    complain(
+    warn(
         f"a fault of grice itself: {type(error).__name__}: {message}\n"
         "  run again with --debug for the trace and report it"
     )
@@ -216,40 +207,24 @@ def command_parser(words: Sequence[str]) -> Parser:
 
 def _configure(parser: argparse.ArgumentParser, command: Command, words: Sequence[str]) -> None:
     """Declare the arguments of a command, or of its actions."""
+    parser.set_defaults(leaf=parser)
     if hasattr(command, "configure"):  # by itself
-        parser.set_defaults(run=command.run, leaf=parser)
+        parser.set_defaults(run=command.run)
         command.configure(parser, words)
         return
     actions = getattr(command, "ACTIONS", ())
-    if not actions:
-        _derive(parser, command, command.run, words)
-        return
-    subparsers = parser.add_subparsers(metavar="ACTION", required=True, dest="action")
-    for action in actions:
-        name, text = action.__name__.strip("_"), about(action)
-        subparser = subparsers.add_parser(name, help=text, description=text)
-        add_everywhere(subparser)
-        _derive(subparser, command, action, words)
-
-
-def _derive(
-    parser: argparse.ArgumentParser,
-    command: Command,
-    function: Callable[..., object],
-    words: Sequence[str],
-) -> None:
-    parser.set_defaults(run=partial(call, function), leaf=parser)
-    add_arguments(parser, function)
-    extras = getattr(command, "EXTRAS", ())
-    if "Scoring" in function.__annotations__.values():
-        from grice.cli.options import add_metric_options
-
-        flag = getattr(command, "METRICS_FLAG", "--metrics")
-        add_metric_options(parser, words, *extras, flag=flag)
-    elif extras:
-        add_extras(parser, *extras)
-    if parser.prog == "grice score":
-        check_settings(parser)
+    actions = actions() if callable(actions) else actions
+    subparsers = actions and parser.add_subparsers(metavar="ACTION", required=True, dest="action")
+    for action in actions or [command.run]:
+        subparser = parser
+        if subparsers:
+            text = about(action)
+            subparser = subparsers.add_parser(
+                action.__name__.strip("_").replace("_", "-"), help=text, description=text
+            )
+            add_everywhere(subparser)
+        subparser.set_defaults(run=partial(call, action), leaf=subparser)
+        add_arguments(subparser, action, words)
 
 
 def _sections(entries: Mapping[str, metadata.EntryPoint]) -> dict[str, list[str]]:

@@ -24,12 +24,14 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from grice.cli.output import warn
 from grice.errors import InputError
 from grice.stores import is_url
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
+    from grice.metrics.declaration import Metric
     from grice.metrics.registry import Registry
 
 Count: TypeAlias = int
@@ -68,6 +70,7 @@ SHARED = {
     ),
     "metrics": ("NAMES", "metrics, comma-separated (grice list)"),
     "mode": ("", "arithmetic: fast (int8) or exact (float32, one text at a time)"),
+    "model": ("MODEL", "model reference"),
     "models": (
         "PRESET",
         "models and weights all at once: small (shipped), medium, large, a preset or FILE.toml of "
@@ -79,6 +82,7 @@ SHARED = {
     "plugin": ("FILE.py", "a Python file that declares further metrics; may be repeated"),
     "port": ("PORT", "port to listen at"),
     "report": ("OUT.html", "also write an HTML page of the result"),
+    "rules": ("", "as the paper says, or as the released code does"),
     "scale": (("LOW", "HIGH"), "lowest and highest rating; default: those that are given"),
     "seed": ("N", "seed of random draws"),
     "speaker": (
@@ -92,20 +96,7 @@ SHARED = {
 }
 """Placeholder and help of the parameters that mean the same in every command."""
 
-SHORT = {"metrics": ["-m"], "output": ["-o"]}
-
-EXTRAS = {
-    "arrow": "Parquet and Arrow files",
-    "dask": "--engine dask",
-    "onnx": "models of kinds onnx-*",
-    "ray": "--engine ray",
-    "serve": "grice serve",
-    "spark": "--engine spark",
-    "stores": "s3:// and other URLs",
-    "stats": "correlations, intervals by Student's t, and fits",
-    "transformers": "models of kinds transformers-*",
-}
-"""Optional dependencies by extra; ``grice[all]`` is all of them but the engines."""
+SHORT = {"metrics": "-m", "output": "-o"}
 
 
 class Input(argparse.Namespace):
@@ -148,33 +139,86 @@ def about(function: Callable[..., object]) -> str:
     return first[:1].lower() + first[1:]
 
 
-def add_arguments(parser: argparse.ArgumentParser, function: Callable[..., object]) -> None:
-    """Declare the arguments of a command, those of :class:`Scoring` excepted."""
-    helps = _helps(function)
+def option_names(function: Callable[..., object]) -> set[str]:
+    """Return the options of a command without dashes, those of metrics excepted."""
+    found: set[str] = set()
     for name, parameter in inspect.signature(function).parameters.items():
-        option = parameter.kind is parameter.KEYWORD_ONLY
-        if group := GROUPS.get(parameter.annotation):
-            if group is not Scoring:
-                add_group(parser, group)
-        elif name != "json":
-            add(parser, name, parameter.annotation, parameter.default, helps, option=option)
-    add(parser, "json", "bool", False, {}, option=True)
+        group = GROUPS.get(parameter.annotation)
+        found |= {name} if group is None else group.__annotations__.keys()
+    return {name.strip("_").replace("_", "-") for name in found}
 
 
-def add_group(
-    parser: argparse._ActionsContainer, group: type[argparse.Namespace], *left_out: str
+def add_arguments(
+    parser: argparse.ArgumentParser, function: Callable[..., object], words: Sequence[str] = ()
 ) -> None:
+    """Declare the arguments of a command; the words tell the metrics that its help describes."""
+    helps = _helps(function)
+    parameters = inspect.signature(function).parameters
+    for name, parameter in parameters.items():
+        option = parameter.kind is parameter.KEYWORD_ONLY
+        if parameter.annotation == "Scoring":
+            _add_scoring(parser, words, takes_metrics="score" not in parameters)
+        elif group := GROUPS.get(parameter.annotation):
+            add_group(parser, group)
+        elif name != "json":
+            _add(parser, name, parameter.annotation, parameter.default, helps, option=option)
+    _add(parser, "json", "bool", False, {}, option=True)
+
+
+def add_group(parser: argparse._ActionsContainer, group: type[argparse.Namespace]) -> None:
     """Declare the options of a group."""
     for name, annotation in group.__annotations__.items():
-        if name in SHARED and name not in left_out:
-            add(parser, name, annotation, getattr(group, name), {}, option=True)
+        if name in SHARED and name != "metrics":  # its default depends on the plug-ins
+            _add(parser, name, annotation, getattr(group, name), {}, option=True)
 
 
-def add_extras(parser: argparse.ArgumentParser, *extras: str) -> None:
-    """List the optional dependencies of a command below its help."""
-    named = "; ".join(f'"grice[{extra}]" for {EXTRAS[extra]}' for extra in sorted(extras))
-    installed = f'Installed on demand, by pip install: {named}; "grice[all]" is all but engines.'
-    parser.epilog = " ".join(filter(None, [parser.epilog, installed]))
+def _add_scoring(
+    parser: argparse.ArgumentParser, words: Sequence[str], *, takes_metrics: bool
+) -> None:
+    """Declare the options of :class:`Scoring` and of metrics, those of plug-in files included."""
+    from grice.metrics.registry import find_metrics
+
+    early = argparse.ArgumentParser(add_help=False, exit_on_error=False, allow_abbrev=False)
+    early.add_argument("--plugin", type=Path, action="append", default=[])
+    early.add_argument("-m", "--metrics", "--score")
+    try:
+        known = early.parse_known_args(list(words))[0]
+    except argparse.ArgumentError:  # the full parser reports it
+        known = argparse.Namespace(plugin=[], metrics=None)
+    registry = find_metrics(known.plugin)
+    for problem in registry.problems:
+        warn(problem)
+    group = parser.add_argument_group(
+        "metrics",
+        "A metric has options of its own, as --METRIC-OPTION: grice list METRIC describes them, "
+        "and this help does with -m METRIC.",
+    )
+    add_group(group, Scoring)
+    if takes_metrics:
+        default = f"default {','.join(registry.defaults())}"
+        _add(group, "metrics", "str", None, {"metrics": ("", default)}, option=True)
+    parser.set_defaults(registry=registry, metrics=None)  # plug-ins are run once
+    for metric in registry.metrics.values():
+        group = parser.add_argument_group(f"options of {metric.name}")
+        for name, text, settings in metric_options(metric):
+            group.add_argument(
+                metric.flag(name),
+                dest=f"{metric.name}.{name}",
+                help=text if metric.name in names(known.metrics) else argparse.SUPPRESS,
+                **settings,
+            )
+
+
+def metric_options(metric: Metric) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Yield the options and models of a metric: name, help and settings of argparse."""
+    for option in metric.options:
+        limits = f"{option.range}." if option.range else ""
+        text = " ".join(filter(None, [option.help, limits, f"Default: {option.default}."]))
+        value = {"choices": option.choices} if option.choices else {"metavar": option.type.upper()}
+        kind = {"int": int, "float": float, "str": str}[option.type]
+        yield option.name, text.replace("%", "%%"), {"type": kind, **value}
+    for name, reference in metric.models.items():
+        yield name, f"model reference; default {reference}", {"metavar": "MODEL"}
 
 
 def call(function: Callable[..., object], arguments: argparse.Namespace) -> object:
@@ -187,7 +231,7 @@ def call(function: Callable[..., object], arguments: argparse.Namespace) -> obje
     return function(**given)
 
 
-def add(
+def _add(
     parser: argparse._ActionsContainer,
     name: str,
     annotation: str,
@@ -197,41 +241,42 @@ def add(
     option: bool,
 ) -> None:
     """Declare an argument by the annotation, default and documentation of a parameter."""
-    annotation = annotation.removesuffix(" | None")
-    shared = SHARED.get(name, ("", ""))
-    metavar, text = helps.get(name, ("", ""))
-    text = ": ".join(filter(None, [shared[1], text]))
+    metavar, text = SHARED.get(name, ("", ""))
+    own_metavar, own_text = helps.get(name, ("", ""))
+    text = ": ".join(filter(None, [text, own_text]))
     required = default is inspect.Parameter.empty
-    repeated = annotation.startswith("Sequence[")
-    kind = annotation.removeprefix("Sequence[").removesuffix("]") if repeated else annotation
-    settings: dict[str, Any] = {"metavar": metavar or shared[0] or None}
+    kind = annotation.removesuffix(" | None")
+    repeated = kind.startswith("Sequence[")
+    kind = kind.removeprefix("Sequence[").removesuffix("]") if repeated else kind
+    settings: dict[str, Any] = {}
     if kind == "bool":
-        settings = {"action": argparse.BooleanOptionalAction if default else "store_true"}
+        settings["action"] = argparse.BooleanOptionalAction if default else "store_true"
     elif kind.startswith("Literal["):
-        settings = {"choices": ast.literal_eval(kind.removeprefix("Literal"))}
+        settings["choices"] = ast.literal_eval(kind.removeprefix("Literal"))
     else:
-        settings |= TYPES[kind]
-    if repeated and not required:
-        default = list(default)  # type: ignore[call-overload] # a sequence
+        settings = {"metavar": own_metavar or metavar or None, **TYPES[kind]}
+    if not required:
+        settings["default"] = list(default) if repeated else default  # type: ignore[call-overload]
+        is_shown = (
+            isinstance(default, (int, float, str))
+            and not isinstance(default, bool)
+            and default != ""
+        )
+        if is_shown and "default" not in text:
+            text += f" (default {default})"
+    text = text.replace("%", "%%")
     if option:
-        settings["required"] = required
         if repeated:
             settings["action"] = "append"
-    elif repeated:
+        bare = name.strip("_").replace("_", "-")
+        flags = [*filter(None, [SHORT.get(name)]), f"--{bare}" if len(bare) > 1 else f"-{bare}"]
+        parser.add_argument(*flags, dest=name, required=required, help=text, **settings)
+        return
+    if repeated:
         settings["nargs"] = "+" if required else "*"
     elif not required:
         settings["nargs"] = "?"
-    if not required:
-        settings["default"] = default
-        number = isinstance(default, (int, float)) and not isinstance(default, bool)
-        if (number or (isinstance(default, str) and default)) and "default" not in text:
-            text += f" (default {default})"
-    bare = name.strip("_").replace("_", "-")
-    flags = [*SHORT.get(name, []), f"--{bare}" if len(bare) > 1 else f"-{bare}"]
-    names = flags if option else [name]
-    if option:
-        settings["dest"] = name
-    parser.add_argument(*names, help=text.replace("%", "%%"), **settings)
+    parser.add_argument(name, help=text, **settings)
 
 
 def _helps(function: Callable[..., object]) -> dict[str, tuple[str, str]]:

@@ -1,17 +1,59 @@
-"""Printing and writing of results: rows for machines, lines and tables for people."""
+"""Output of commands: streams, messages, tables, progress bars and the exit status."""
 
 from __future__ import annotations
 
+import codecs
+import io
+import os
+import shlex
 import sys
-from typing import TYPE_CHECKING, NamedTuple
+import time
+from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from grice.cli.streams import DONE, drop, is_broken_pipe
+from grice.errors import LONGEST, excerpt, shortened
+from grice.tables import Lines, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
+    from collections.abc import Iterable, Sequence
+    from typing import TextIO
+
+    from rich.progress import Progress
 
     from grice.tables import View
+
+DONE, UNMET, UNUSABLE, FAULT, PARTIAL, INTERRUPTED = 0, 1, 2, 3, 4, 130
+MEANINGS = {
+    DONE: "done",
+    UNMET: "a check failed: of a gate, a verification, a graph",
+    UNUSABLE: "nothing was done: an argument, an input, a model or an output cannot be used, or no "
+    "score could be computed",
+    FAULT: "a fault of grice",
+    PARTIAL: "done in part: records were skipped or scores failed, everything else is complete",
+    INTERRUPTED: "interrupted",
+}
+"""Meaning of every exit status."""
+ESCAPED = "grice-escaped"
+PATIENCE, SHORTEST = 1.0, 0.3
+"""Seconds of a command, and of a stage of it, before its progress is drawn."""
+
+
+@dataclass(frozen=True)
+class Invocation:
+    """The words that were typed, without those of a settings file, and what they ask for."""
+
+    words: Sequence[str] = ()
+    quiet: bool = False
+    full: bool = False
+
+    def command(self) -> str:
+        """Return the command as a line of a shell."""
+        return shlex.join(["grice", *self.words])
+
+
+INVOCATION = ContextVar("invocation", default=Invocation())  # noqa: B039 - it is frozen
 
 
 class Output(NamedTuple):
@@ -28,66 +70,231 @@ class Output(NamedTuple):
     status: int = DONE
 
 
-def emit(result: object, view: View, *, as_json: bool) -> None:
-    """Print a record as one line of JSON, or its view."""
-    emit_rows([result], view, as_json=as_json)
+def listing(rows: Iterable[object], *notes: str, status: int = DONE) -> Output:
+    """Return rows of equal fields as a table under the names of their fields."""
+    import msgspec
+
+    records = [msgspec.to_builtins(row) for row in rows]
+    columns = list(records[0]) if records else []
+    are_words = [all(isinstance(row[name], (str, list)) for row in records) for name in columns]
+    words = next((i for i, is_word in enumerate(are_words) if not is_word), len(columns))
+    cells = [[_cell(value) for value in row.values()] for row in records]
+    table = Table([name.replace("_", " ") for name in columns], cells, words=words)
+    return Output(records, [*([table] if columns else []), Lines(notes)], status)
 
 
-def emit_rows(rows: Iterable[object], view: View, *, as_json: bool) -> None:
-    """Print rows as a line of JSON each, or their view.
+def _cell(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.2f}"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return ", ".join(value) if isinstance(value, list) else str(value or "")
 
-    The exit status of a command does not depend on whether somebody reads its output.
-    """
+
+def emit(rows: Iterable[object], view: View, *, as_json: bool) -> None:
+    """Print rows as a line of JSON each, or their view, even if nobody reads them."""
     try:
         if as_json:
-            print_json_lines(rows)
+            write_rows(rows, None)
         else:
             show(view)
-    except (BrokenPipeError, SystemExit) as error:
-        if not is_broken_pipe(error):
-            raise
+    except BrokenPipeError:
         drop(sys.stdout)
 
 
-def show(view: View) -> None:
-    """Print lines and tables as they come."""
-    from grice.cli.terminal import print_piece
+def write_rows(rows: Iterable[object], output: Path | None) -> None:
+    """Write each record as a line of JSON to a file, or to standard output without one."""
+    from grice.data import json_line, to_json
 
-    for piece in view:
-        print_piece(piece)
-
-
-def print_json_lines(records: Iterable[object]) -> None:
-    """Print each record as one line."""
-    from grice.data import to_json
-
-    for record in records:
-        sys.stdout.write(to_json(record) + "\n")
-
-
-def write_or_print_lines(records: Iterable[object], output: Path | None) -> None:
-    """Write each record as a line of a file, or to standard output without one."""
     if output is None:
-        print_json_lines(records)
-    else:
-        write_rows(records, output)
-
-
-def write_rows(records: Iterable[object], output: Path | None) -> None:
-    """Write each record as a line of a file, if one is named."""
-    if output is None:
+        sys.stdout.writelines(f"{to_json(row)}\n" for row in rows)
         return
-    from grice.data import json_line
     from grice.files import write_lines
 
-    write_lines(output, (json_line(record) + b"\n" for record in records))
+    write_lines(output, (json_line(row) + b"\n" for row in rows))
 
 
-def print_or_write(text: str, output: Path | None) -> None:
+def write_text(text: str, output: Path | None) -> None:
     """Write a text to a file, or to standard output without one."""
+    from grice import files
+
     if output is None:
         sys.stdout.write(text)
-        return
-    from grice.files import write_text
+    else:
+        files.write_text(output, text)
 
-    write_text(output, text)
+
+def show(view: View) -> None:
+    """Print lines and tables as they come; a string is written as it is."""
+    try:
+        for piece in view:
+            if isinstance(piece, str):
+                sys.stdout.write(piece)
+            elif isinstance(piece, Lines):
+                _print_lines(piece)
+            elif piece.columns:
+                _print_table(piece)
+            else:
+                _print_pairs(piece.rows)
+    except SystemExit as end:  # rich raises it if nobody reads
+        raise BrokenPipeError from end
+
+
+def one_line(text: str, longest: int = 300) -> str:
+    """Put a text on one line, cut behind a word unless ``--full`` is given."""
+    return visible(" ".join(text.split()) if INVOCATION.get().full else excerpt(text, longest))
+
+
+def visible(text: str) -> str:
+    r"""Replace every character that is not printable, except line ends.
+
+    >>> visible("red: \x1b[31m")
+    'red: �[31m'
+    """
+    return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def _print(renderable: object) -> None:
+    from rich.console import Console
+
+    Console(highlight=False, emoji=False, markup=False).print(renderable)
+
+
+def _print_lines(lines: Lines) -> None:
+    from rich.padding import Padding
+    from rich.text import Text
+
+    for line in lines.lines:
+        text = Text(one_line(line, lines.longest), style=lines.style)
+        _print(Padding(text, (0, 0, 0, lines.indent), expand=False))
+
+
+def _print_table(table: Table) -> None:
+    """Print rows under a head; a name in the first column is never broken or cut."""
+    from rich import box
+    from rich.console import Console
+    from rich.measure import Measurement
+    from rich.table import Table as RichTable
+
+    def width() -> int:
+        return Measurement.get(out, out.options.update(max_width=sys.maxsize), printed).maximum
+
+    cells = [[one_line(cell) for cell in row] for row in table.rows]
+    printed = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
+    for place, title in enumerate(table.columns):
+        is_name = place == 0 and all(" " not in row[0] for row in cells)
+        side: Any = "left" if place < table.words else "right"
+        printed.add_column(visible(title), justify=side, overflow="fold", no_wrap=is_name)
+    for place, row in enumerate(cells):
+        printed.add_row(*row, style="dim" if place in table.dim else "")
+    out = Console(highlight=False, emoji=False, markup=False)
+    if table.words < len(table.columns) and width() > out.width:
+        printed.show_edge = False
+        # With gaps of one space if that keeps every row on one line, else of two.
+        printed.padding = (0, 1, 0, 0)
+        if out.width < width() <= out.width + len(table.columns) - 1:
+            printed.padding = 0
+    out.print(printed)
+
+
+def _print_pairs(rows: Iterable[Sequence[str]]) -> None:
+    """Print names and values side by side."""
+    from rich.table import Table as RichTable
+
+    grid = RichTable.grid(padding=(0, 2))
+    grid.add_column(style="dim", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for name, value in rows:
+        grid.add_row(visible(name), visible(value))
+    _print(grid)
+
+
+def warn(message: str) -> None:
+    """Print a message to standard error, even if nobody reads it."""
+    try:
+        text = shortened(visible(message), LONGEST)
+        print(f"grice: {text}", file=sys.stderr, flush=True)  # noqa: T201
+    except OSError:
+        drop(sys.stderr)
+
+
+def note(message: str) -> None:
+    """Print information, unless the command is quiet."""
+    if not INVOCATION.get().quiet:
+        warn(message)
+
+
+def open_streams() -> None:
+    r"""Make the standard streams safe when closed or not UTF-8.
+
+    A closed stream becomes the null device: otherwise a file that is opened later takes its place.
+    Characters that the encoding lacks are escaped as in JSON (``\u2026``), so JSON stays valid.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115
+    out = sys.stdout
+    if isinstance(out, io.TextIOWrapper) and out.errors == "strict":
+        codecs.register_error(ESCAPED, _escaped)
+        out.reconfigure(errors=ESCAPED)
+
+
+def _escaped(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    lacking = error.object[error.start : error.end].encode("utf-16-be", "surrogatepass")
+    units = (lacking[i : i + 2].hex() for i in range(0, len(lacking), 2))
+    return "".join(f"\\u{unit}" for unit in units), error.end
+
+
+def drop(stream: TextIO) -> None:
+    """Redirect a broken stream, so that the interpreter does not fail on it at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+class ProgressBar:
+    """Bar on a terminal for each stage of a command that takes long, with the time left."""
+
+    def __init__(self) -> None:
+        self._earliest = time.monotonic() + PATIENCE
+        self._bar: Progress | None = None
+
+    def begin(self, unit: str, total: int | None) -> None:
+        """Start a stage."""
+        self._unit, self._total, self._since, self._done = unit, total, time.monotonic(), 0
+
+    def advance(self, done: int, part: float | None = None) -> None:
+        """Add finished units; ``part`` is the finished share, 0 to 1, if the total is open."""
+        self._done += done
+        if self._bar is None and time.monotonic() >= max(self._earliest, self._since + SHORTEST):
+            self._bar = self._drawn()
+        if self._bar is not None:
+            share = {"completed": self._done} if part is None else {"total": 1.0, "completed": part}
+            self._bar.update(self._bar.task_ids[0], count=self._done, **share)
+
+    def end(self) -> None:
+        """Remove the bar."""
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+
+    def _drawn(self) -> Progress:
+        from rich import progress
+        from rich.console import Console
+
+        bar = progress.Progress(
+            progress.TextColumn("{task.fields[count]:,} {task.fields[unit]}"),
+            progress.BarColumn(),
+            progress.TaskProgressColumn(),
+            progress.TimeRemainingColumn(),
+            console=Console(stderr=True),
+            transient=True,
+            redirect_stdout=sys.stdout.isatty(),  # results stay out of standard error
+        )
+        bar.add_task("", total=self._total, count=0, unit=self._unit)
+        # The rate is that since the stage began.
+        bar.tasks[0].start_time = bar.get_time() - (time.monotonic() - self._since)
+        bar.start()
+        return bar

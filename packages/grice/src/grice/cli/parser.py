@@ -37,13 +37,14 @@ class Parser(argparse.ArgumentParser):
         page.add_text(self.description)
         choices = cast("argparse._SubParsersAction[Parser]", self._subparsers._group_actions[0])
         commands = {action.dest: action for action in choices._get_subactions()}
-        for heading, names in self.sections.items():
+        sections = {
+            heading: [commands[name] for name in names if name in commands]
+            for heading, names in self.sections.items()
+        }
+        for heading, actions in (sections | {"options": self._optionals._group_actions}).items():
             page.start_section(heading)
-            page.add_arguments(commands[name] for name in names if name in commands)
+            page.add_arguments(actions)
             page.end_section()
-        page.start_section(self._optionals.title)
-        page.add_arguments(self._optionals._group_actions)
-        page.end_section()
         page.add_text(self.epilog)
         return page.format_help()
 
@@ -52,15 +53,15 @@ class Parser(argparse.ArgumentParser):
     ) -> tuple[argparse.Namespace, list[str]]:
         """Parse, and refuse unknown options of this parser before its commands parse theirs."""
         words = list(sys.argv[1:] if args is None else args)
-        unknown = [word for word in self._own_options(words) if not self._knows(word)]
+        known = self._option_string_actions
+        unknown = [word for word in self._own_options(words) if word.partition("=")[0] not in known]
         if unknown:
             # First of all: a mistyped option may also leave a required one missing.
-            self._refuse_former(unknown[0].partition("=")[0])
-            near = did_you_mean(unknown[0].partition("=")[0], self._long_options())
-            self.error(
-                f"unrecognized arguments: {' '.join(unknown)}"
-                f"{near if near.startswith('; did') else ''}"
-            )
+            first = unknown[0].partition("=")[0]
+            self._refuse_former(first)
+            near = did_you_mean(first, [option for option in known if option.startswith("--")])
+            suggestion = near if near.startswith("; did") else ""
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{suggestion}")
         parsed, more = super().parse_known_args(words, namespace)
         if more:
             self.error(f"unrecognized arguments: {' '.join(more)}")
@@ -68,19 +69,15 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """End with the usage and a message, which names the closest choice."""
-        wrong = CHOICE.search(message)
-        if wrong:
+        if wrong := CHOICE.search(message):
             self._refuse_former(wrong[1])
-            choices = [choice.strip(" '") for choice in wrong[2].split(",")]
-            message = (
-                f"{message[: wrong.start()]}no {wrong[1]!r} here{did_you_mean(wrong[1], choices)}"
-            )
+            near = did_you_mean(wrong[1], [choice.strip(" '") for choice in wrong[2].split(",")])
+            message = f"{message[: wrong.start()]}no {wrong[1]!r} here{near}"
         super().error(message)
 
     def _refuse_former(self, word: str) -> None:
         """Refuse a former action or option, and name its replacement."""
-        place = " ".join([*self.prog.split()[1:], word])
-        instead = distributions.instead_of(place)
+        instead = distributions.instead_of(" ".join([*self.prog.split()[1:], word]))
         if instead is None and word.startswith("--"):
             instead = distributions.instead_of(word)
         if instead is not None:
@@ -101,12 +98,6 @@ class Parser(argparse.ArgumentParser):
                 return
             if word.startswith("-" if inner else "--") and " " not in word:
                 yield word
-
-    def _knows(self, word: str) -> bool:
-        return word.partition("=")[0] in self._option_string_actions
-
-    def _long_options(self) -> list[str]:
-        return [option for option in self._option_string_actions if option.startswith("--")]
 
 
 def add_everywhere(parser: argparse.ArgumentParser, *, default: object = argparse.SUPPRESS) -> None:

@@ -9,18 +9,21 @@ the project, the nearest one from the working folder up to the root of its repos
 folder, and the user's own ``grice.toml`` in the folder of settings. The command line takes
 precedence over the project's file, and that over the user's own.
 
-A project may come from a stranger. Its file cannot run code, reach the network, decide how many
-requests are sent, or write outside of its folder; a file of another user is refused.
+A project may come from a stranger. Its file sets the options of :data:`ALLOWED` and those of
+metrics: it cannot run code, reach the network or write outside of its folder. A file of another
+user is refused.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from grice import distributions
+from grice.cli.derive import SHORT, option_names
 from grice.errors import InputError, did_you_mean, os_reason
 from grice.files import config_folder
 from grice.stores import is_url
@@ -30,60 +33,45 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
 OWN, PROJECT = "grice.toml", "pyproject.toml"
-OUTPUTS = frozenset({"output", "report"})
-PATHS = OUTPUTS | {"plugin", "cache"}
-SHORT = {"metrics": "-m", "output": "-o"}
-REFUSED = {
-    "plugin": "runs code",
-    "engine": "sends texts to other processes and machines",
-    "address": "sends texts to other machines",
-    "limit-requests": "decides how much is sent",
-    "cache": "decides where answers of models are read and written",
-}
-"""Options that the file of a project may not set, and their effect."""
+ALLOWED = frozenset({
+    "bad-records", "blend", "column", "concurrency", "debug", "dry-run", "format", "full", "json",
+    "metrics", "mode", "models", "no-cache", "no-resume", "quiet", "resume", "sample", "seed",
+    "speaker", "timeout", "workers",
+})  # fmt: skip
+"""Options of ``grice score`` that the file of a project may set."""
+PATHS = ("cache", "output", "plugin", "report")
+MODEL_NAME = re.compile(r"[\w-]*")
+"""A preset by its name; anything else is a file or an endpoint."""
 SCHEMES = ("builtin:", "model:", "hf:")
 """References to installed or fetched models; others may reach an endpoint, or run code."""
-NO_REFERENCES = frozenset({"speaker", "blend"})
-"""Options of free text, in which a colon does not mark a reference."""
 
 Value: TypeAlias = str | int | float | bool
 
 
 class Settings(NamedTuple):
-    """Options of a file by their names without dashes; the user's own may set all."""
+    """Options of a file by their names without dashes."""
 
     file: Path
     options: dict[str, list[Value]]
-    of_user: bool = False
 
     def words(self, given: Collection[str] = ()) -> Iterator[str]:
         """Yield the options as words of a command line, without those that are given there."""
+        typed = {word.partition("=")[0] for word in given}
         for name, values in self.options.items():
-            flag, short = f"--{name}", SHORT.get(name, "--")
-            named = {word.partition("=")[0] for word in given}
-            if not named.isdisjoint({flag, f"--no-{name}"}) or any(
-                word.startswith(short) and not word.startswith("--") for word in given
+            short = SHORT.get(name)
+            if not typed.isdisjoint({f"--{name}", f"--no-{name}"}) or (
+                short and any(word.startswith(short) for word in given)
             ):
                 continue
             texts = [str(value) for value in values]
             if name in PATHS:
                 texts = [text if is_url(text) else str(self.file.parent / text) for text in texts]
             if _is_switch(values):
-                yield from [flag] if values[0] else []
+                yield from [f"--{name}"] if values[0] else []
             elif name == "metrics":
-                yield f"{flag}={','.join(texts)}"
+                yield f"--{name}={','.join(texts)}"
             else:
-                yield from (f"{flag}={text}" for text in texts)
-
-    def shown(self) -> str:
-        """Return the path of the file, relative to the working folder if that is shorter."""
-        try:
-            relative = os.path.relpath(self.file)
-        except ValueError:  # on another drive
-            return str(self.file)
-        if not relative.startswith(os.pardir):
-            relative = f"{os.curdir}{os.sep}{relative}"
-        return min(relative, str(self.file), key=len)
+                yield from (f"--{name}={text}" for text in texts)
 
 
 def with_settings(words: Sequence[str]) -> tuple[list[str], list[Settings]]:
@@ -108,26 +96,57 @@ def find_settings(folder: Path) -> list[Settings]:
             break
     if os.path.isfile(own):  # noqa: PTH113 - False also for a folder that cannot be entered
         nearer = found[0].options if found else {}
-        options = _read(own, of_user=True) or {}
+        options = _read(own, is_own=True) or {}
         left = {name: values for name, values in options.items() if name not in nearer}
-        found.append(Settings(own, left, of_user=True))
+        found.append(Settings(own, left))
     return found
 
 
-def check_settings(parser: argparse.ArgumentParser) -> None:
-    """Refuse a key that is no option of the parser."""
+def check_settings(files: Sequence[Settings], parser: argparse.ArgumentParser) -> None:
+    """Refuse a key that is no option of ``grice score``."""
     actions = parser._option_string_actions
     known = [option[2:] for option in actions if option.startswith("--")]
-    for settings in find_settings(Path.cwd()):
-        for name, values in settings.options.items():
+    for file, options in files:
+        for name, values in options.items():
             if name not in known:
-                former = (f"score --{name}", f"--{name}")
-                if instead := next(filter(None, map(distributions.instead_of, former)), None):
-                    raise InputError(f"{settings.file}: {name} is no longer available: {instead}")
+                former = map(distributions.instead_of, (f"score --{name}", f"--{name}"))
+                if instead := next(filter(None, former), None):
+                    raise InputError(f"{file}: {name} is no longer available: {instead}")
                 near = did_you_mean(name, known)
-                raise InputError(f"{settings.file}: no option {name!r} of grice score{near}")
+                raise InputError(f"{file}: no option {name!r} of grice score{near}")
             if _is_switch(values) and actions[f"--{name}"].nargs != 0:
-                raise InputError(f"{settings.file}: {name}: a value is expected, found bool")
+                raise InputError(f"{file}: {name}: a value is expected, found bool")
+
+
+def _check_project(file: Path, options: dict[str, list[Value]], own: Path) -> None:
+    """Refuse options that the file of a project may not set: a stranger may have written it."""
+    from grice.cli.commands import score
+
+    of_score = option_names(score.run)
+    for name, values in options.items():
+        texts = [str(value) for value in values]
+        if name == "models":
+            allowed = all(map(MODEL_NAME.fullmatch, texts))
+        elif name in ("output", "report"):
+            allowed = all(_is_inside(text, file.parent) for text in texts)
+        elif name in ALLOWED or name in of_score:
+            allowed = name in ALLOWED
+        else:  # an option of a metric
+            allowed = all(":" not in text or text.startswith(SCHEMES) for text in texts)
+        if not allowed:
+            raise InputError(
+                f"{file}: {name}: the file of a project may not set it so: that could run code, "
+                "reach the network or write outside of its folder. Remove it there; give "
+                f"--{name} on the command line, or set it in {own}, your own file"
+            )
+
+
+def _is_inside(place: str, folder: Path) -> bool:
+    """Return whether a place is in a folder, links followed."""
+    try:
+        return not is_url(place) and (folder / place).resolve().is_relative_to(folder.resolve())
+    except (OSError, RuntimeError, ValueError):  # links in a circle, a zero byte
+        return False
 
 
 def _project_files(folder: Path, own: Path) -> Iterator[Path]:
@@ -148,16 +167,11 @@ def _project_files(folder: Path, own: Path) -> Iterator[Path]:
     )
     for place in folders[: next(roots, 1)]:
         for file in (place / OWN, place / PROJECT):
-            if os.path.isfile(file):  # noqa: PTH113
-                try:
-                    is_own = file.samefile(own)
-                except OSError:
-                    is_own = False
-                if not is_own:
-                    yield file
+            if os.path.isfile(file) and not (os.path.exists(own) and file.samefile(own)):  # noqa: PTH110, PTH113
+                yield file
 
 
-def _read(file: Path, *, of_user: bool = False) -> dict[str, list[Value]] | None:
+def _read(file: Path, *, is_own: bool = False) -> dict[str, list[Value]] | None:
     """Read the options of a file; None for a ``pyproject.toml`` without any."""
     import tomllib  # few commands need it, and none without a file
 
@@ -177,14 +191,13 @@ def _read(file: Path, *, of_user: bool = False) -> dict[str, list[Value]] | None
     if content is None:
         return None
     user = os.geteuid() if hasattr(os, "geteuid") else None  # None: no user ids on this system
-    for found in (status, link):
-        if user is not None and found.st_uid != user:
-            raise InputError(
-                f"{file}: belongs to user {found.st_uid}, and the command runs as user {user}: "
-                "options of another user are not followed. Change its owner (chown) if you trust "
-                "it, remove it, or run the command in another folder"
-            )
-    if of_user and os.name == "posix" and status.st_mode & stat.S_IWOTH:
+    for owner in {status.st_uid, link.st_uid} - {user} if user is not None else ():
+        raise InputError(
+            f"{file}: belongs to user {owner}, and the command runs as user {user}: options of "
+            "another user are not followed. Change its owner (chown) if you trust it, remove it, "
+            "or run the command in another folder"
+        )
+    if is_own and os.name == "posix" and status.st_mode & stat.S_IWOTH:
         raise InputError(
             f"{file}: every user of this machine may write into it, and it may name code to run; "
             f"take that right away: chmod o-w {file}"
@@ -204,37 +217,6 @@ def _read(file: Path, *, of_user: bool = False) -> dict[str, list[Value]] | None
                     f"found {type(element).__name__}"
                 )
     return options
-
-
-def _check_project(file: Path, options: dict[str, list[Value]], own: Path) -> None:
-    """Refuse options that the file of a project may not set: a stranger may have written it."""
-    for name, values in options.items():
-        texts = [str(value) for value in values]
-        named = any(":" in text and not text.startswith(SCHEMES) for text in texts)
-        effect = REFUSED.get(name, "")
-        if name in OUTPUTS:
-            inside = all(_is_inside(text, file.parent) for text in texts)
-            effect = "" if inside else "writes outside of the folder of that file"
-        elif name == "models":
-            if any(":" in text or text.endswith(".toml") for text in texts):
-                effect = "names an endpoint, or a preset by its path"
-        elif named and name not in NO_REFERENCES:
-            effect = effect or "names a model by an address or a path"
-        if effect:
-            variable = ", set GRICE_CACHE" if name == "cache" else ""
-            raise InputError(
-                f"{file}: {name} {effect}, which the file of a project may not do. Remove it "
-                f"there; give --{name} on the command line{variable}, or set it in {own}, "
-                "your own file"
-            )
-
-
-def _is_inside(place: str, folder: Path) -> bool:
-    """Return whether a place is in a folder, links followed."""
-    try:
-        return not is_url(place) and (folder / place).resolve().is_relative_to(folder.resolve())
-    except (OSError, RuntimeError, ValueError):  # links in a circle, a zero byte
-        return False
 
 
 def _is_switch(values: Sequence[Value]) -> bool:

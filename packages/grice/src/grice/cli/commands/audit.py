@@ -7,28 +7,25 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from grice.cli.commands.score import usage_lines
 from grice.cli.derive import names
-from grice.cli.options import endpoint_terms
-from grice.cli.output import Output, write_rows
-from grice.cli.streams import confirm, note
+from grice.cli.options import client_options
+from grice.cli.output import Output, note, write_rows
 from grice.errors import InputError, MetricError, plural
-from grice.tables import Lines, Table, bounds, number
+from grice.tables import Lines, Table, number, value_and_bounds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from grice.cli.derive import Count, Endpoints, OutputPath
     from grice.evaluation.audit import AuditResult, MetricAudit
     from grice.metrics.registry import Registry
-    from grice.models.endpoint import Usage
-    from grice.stats.estimate import Estimate
     from grice.tables import View
 
-EXTRAS = ("stats",)
 LOCAL = ("relevance", "engagement", "commonsense")
 """Shipped metrics that judge replies."""
-ASKED_ABOVE = 500
-"""Requests above which an audit asks before it sends any."""
+UNLIMITED = 500
+"""Requests up to which an audit needs no limit."""
 LEGEND = (
     "Spearman: agreement with people; log_length is a trivial baseline",
     "padding: change of the score by words that say nothing; above 0 is verbosity bias",
@@ -44,7 +41,6 @@ def run(
     items: Count = 50,
     repeats: Count = 3,
     endpoints: Endpoints,
-    yes: bool = False,
     mode: Literal["fast", "exact"] = "fast",
     cache: Path | None = None,
     output: OutputPath | None = None,
@@ -56,7 +52,6 @@ def run(
         metrics: those of the judge or the preset that judge replies, by default
         items (N): rated replies, of the 100 that ship
         repeats (N): how often a judge is asked the same
-        yes: send more than 500 requests without asking
         output (OUT.json): all figures as one JSON object
     """
     from grice.evaluation.audit import BASELINE, audit, rated_replies
@@ -72,29 +67,37 @@ def run(
         load_from, registry, wanted, models=reference, mode=mode, cache=cache or cache_folder()
     )
     with ExitStack() as stack:
-        terms = endpoint_terms(endpoints, dry_run=True)
-        grader = stack.enter_context(loaded(terms=terms))
-        planned: Sequence[Usage] = ()
-        asks = any(metric.asks_endpoint for metric in grader.scorer.metrics)
-        if asks:  # cached answers are not requested again
-            planned = audit(reference, grader, None, replies, repeats=repeats).usage
-        if endpoints.dry_run:
-            lines = list(_usage_lines(planned, planned=True))
-            return Output([planned], [Lines(lines or ["nothing would be sent"])])
-        if asks:
-            _allow(reference, planned, yes=yes)
-            terms = endpoint_terms(endpoints)
-            grader = stack.enter_context(loaded(terms=terms))
+        grader = stack.enter_context(loaded(terms=client_options(endpoints, dry_run=True)))
+        planned: list[str] = []
+        if any(metric.asks_endpoint for metric in grader.scorer.metrics):
+            # Cached answers are not requested again.
+            usage = audit(reference, grader, None, replies, repeats=repeats).usage
+            planned = list(usage_lines(usage, planned=True))
+            if endpoints.dry_run:
+                return Output([usage], [Lines(planned)])
+            for line in planned:
+                note(f"to be sent: {line}")
+            count = sum(each.requests for each in usage)
+            if count > UNLIMITED and endpoints.limit_requests is None:
+                raise InputError(
+                    f"{reference}: an audit of {plural(count, 'request')} was not sent: above "
+                    f"{UNLIMITED} give --limit-requests N; --items N and --metrics NAME make it "
+                    "smaller"
+                )
+            grader = stack.enter_context(loaded(terms=client_options(endpoints)))
+        elif endpoints.dry_run:
+            return Output([()], [Lines(["nothing would be sent"])])
         shipped = () if reference == SMALL else LOCAL
         # Without a cache, so that it is timed.
         beside = stack.enter_context(load(*shipped, BASELINE, mode=mode, cache=None))
         try:
             result = audit(reference, grader, beside, replies, repeats=repeats)
         except BaseException:
-            for line in _usage_lines(grader.usage, planned=False):
+            for line in usage_lines(grader.usage, planned=False):
                 note(line)
             raise
-    write_rows([result], output)
+    if output is not None:
+        write_rows([result], output)
     return Output([result], _view(result))
 
 
@@ -114,27 +117,6 @@ def _wanted(registry: Registry, reference: str, asked: list[str]) -> list[str]:
     return asked or [name for name in known if registry.named(name).judges == "response"]
 
 
-def _allow(reference: str, planned: Sequence[Usage], *, yes: bool) -> None:
-    """Print the planned requests, and ask for leave if there are many."""
-    for line in _usage_lines(planned, planned=True):
-        note(f"to be sent: {line}")
-    count = sum(usage.requests for usage in planned)
-    requests = plural(count, "request")
-    if count > ASKED_ABOVE and not yes and not confirm(f"Send {requests} to {reference}?"):
-        raise InputError(
-            f"{reference}: an audit of {requests}, more than {ASKED_ABOVE}, was not sent; --yes "
-            "sends it, --items N and --metrics NAME make it smaller, --limit-requests 500 ends it "
-            "there"
-        )
-
-
-def _usage_lines(usages: Iterable[Usage], *, planned: bool) -> Iterator[str]:
-    from grice.models.endpoint import in_words
-
-    for usage in usages:
-        yield from in_words(usage, planned=planned)
-
-
 def _view(result: AuditResult) -> View:
     from grice.evaluation.audit import BASELINE
 
@@ -144,7 +126,11 @@ def _view(result: AuditResult) -> View:
     times = ("s/reply",) if judges else ()
     rows = []
     for row in result.metrics:
-        figures = (*_figures(row.spearman), *_figures(row.padding, "+.2f"), str(row.judged))
+        figures = (
+            *value_and_bounds(row.spearman, ".2f"),
+            *value_and_bounds(row.padding, "+.2f"),
+            str(row.judged),
+        )
         rows.append((row.metric, *figures, *(f"{row.seconds:.3f}" for _ in times)))
     ships = frozenset(place for place, row in enumerate(result.metrics) if row.ships)
     columns = ("metric", "Spearman", "interval", "padding", "interval", "n", *times)
@@ -159,7 +145,7 @@ def _view(result: AuditResult) -> View:
             yield Table(("injection", *(row.metric for row in group)), _injected(group))
     yield Lines(LEGEND, style="dim")
     for usage in result.usage:
-        yield Lines(_usage_lines([usage], planned=False))
+        yield Lines(usage_lines([usage], planned=False))
         if usage.requests:
             yield Lines([f"{usage.seconds / usage.requests:.2f} s a request"])
     yield Lines(["", *(row.verdict for row in result.metrics if row.verdict)], style="bold")
@@ -170,7 +156,11 @@ def _judges_view(judges: Sequence[MetricAudit]) -> Iterator[Lines | Table]:
     rows = []
     for row in judges:
         n = str(row.same.n if row.same else 0)
-        figures = (*_figures(row.same), *_figures(row.first), _figures(row.own)[0])
+        figures = (
+            *value_and_bounds(row.same, ".2f"),
+            *value_and_bounds(row.first, ".2f"),
+            number(row.own.value if row.own else None, ".2f"),
+        )
         rows.append((row.metric, *figures, n))
     yield Table(("judge", "same", "interval", "first", "interval", "own", "n"), rows)
     legend = (
@@ -180,14 +170,10 @@ def _judges_view(judges: Sequence[MetricAudit]) -> Iterator[Lines | Table]:
     yield Lines([legend], style="dim")
     yield Lines(["", "the same asked again"], style="bold")
     repeated = [
-        (row.metric, str(row.repeats), *_figures(row.changed), number(row.deviation))
+        (row.metric, str(row.repeats), *value_and_bounds(row.changed, ".2f"), number(row.deviation))
         for row in judges
     ]
     yield Table(("judge", "times", "changed", "interval", "deviation"), repeated)
-
-
-def _figures(estimate: Estimate | None, form: str = ".2f") -> tuple[str, str]:
-    return number(estimate.value if estimate else None, form), bounds(estimate, form)
 
 
 def _injected(metrics: Sequence[MetricAudit]) -> Iterator[tuple[str, ...]]:

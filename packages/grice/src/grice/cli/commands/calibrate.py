@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grice.cli.derive import names
-from grice.cli.output import Output, write_or_print_lines
+from grice.cli.output import Output, write_rows
 from grice.errors import InputError
-from grice.tables import Lines, Table, bounds, number
+from grice.tables import Lines, Table, value_and_bounds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from grice.cli.derive import OutputPath, Scale
     from grice.evaluation.calibrate import Calibration
     from grice.tables import View
-
-EXTRAS = ("stats",)
 
 
 def run(
@@ -47,7 +45,7 @@ def run(
             raise InputError("--apply takes one file of scores, as grice score wrote it")
         read = calibration.read_calibration(apply)
         rows = calibration.apply(read, files[0], across_signatures=across_signatures)
-        write_or_print_lines(rows, output)
+        write_rows(rows, output)
         return None
     if len(files) != 2:
         raise InputError(
@@ -55,26 +53,21 @@ def run(
             "apply one, grice calibrate --apply MAP.json OUT.jsonl"
         )
     result = calibration.calibrate(
-        *files,
-        metrics=names(metrics),
-        scale=scale,
-        level=level,
-        seed=seed,
+        *files, metrics=names(metrics), scale=scale, level=level, seed=seed
     )
     if output is not None:
-        write_or_print_lines([result], output)
+        write_rows([result], output)
     return Output([result], _view(result))
 
 
 def _view(calibration: Calibration) -> View:
     rows = []
     for fitted in calibration.maps:
-        correlation, ratings, radius = fitted.correlation, fitted.map.ratings, fitted.map.radius
+        ratings, radius = fitted.map.ratings, fitted.map.radius
         rows.append(
             (
                 fitted.metric,
-                number(correlation.value if correlation else None, "+.2f"),
-                bounds(correlation, "+.2f"),
+                *value_and_bounds(fitted.correlation, "+.2f"),
                 f"{ratings[0]:.2f} – {ratings[-1]:.2f}",
                 "whole scale" if radius is None else f"± {radius:.2f}",
                 f"{fitted.n:,}",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grice.cli.output import Output
+from grice.cli.output import Output, one_line, write_text
 from grice.errors import plural
 from grice.tables import Lines, Table, bounds, number
 
@@ -12,12 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from grice.cli.derive import OutputPath
-    from grice.evaluation.compare import CompareResult, MetricDifference, MovedConversation
+    from grice.evaluation.compare import CompareResult, MetricDifference
     from grice.tables import View
-
-EXTRAS = ("stats",)
-TEXT = 100
-"""Characters of a reply that are shown."""
 
 
 def run(
@@ -53,10 +49,9 @@ def run(
         seed=seed,
     )
     if report is not None:
-        from grice.files import write_text
         from grice.report.html import difference_page
 
-        write_text(report, difference_page(result))
+        write_text(difference_page(result), report)
     return Output([result], _view(result))
 
 
@@ -73,9 +68,7 @@ def _view(result: CompareResult) -> View:
     yield Lines((f"not compared: {line}" for line in result.left_out), style="yellow")
     for metric in result.metrics:
         if metric.moved:
-            yield Lines(["", f"moved most in {metric.metric}"], style="bold")
-            for moved in metric.moved:
-                yield from _moved(moved)
+            yield from _moved_view(metric)
 
 
 def _row(metric: MetricDifference) -> Sequence[str]:
@@ -103,18 +96,21 @@ def _left_out(metric: MetricDifference) -> Iterator[str]:
         yield from metric.named
 
 
-def _moved(moved: MovedConversation) -> View:
-    from grice.cli.terminal import one_line
+def _moved_view(metric: MetricDifference) -> View:
+    """Show the conversations whose scores changed most, their items and the causes."""
     from grice.text.markup import as_read
 
-    yield Lines([f"{moved.difference:+.3f}  {moved.conversation}"], indent=2)
-    for item in moved.items:
-        place = "whole conversation" if item.turn is None else f"turn {item.turn}"
-        yield Lines([f"{place}: {item.baseline:.3f} → {item.other:.3f}"], indent=10)
-        if item.text:
-            yield Lines([f"“{one_line(as_read(item.text), TEXT)}”"], indent=12)
-        changes = (
-            f"{change.measure} {number(change.baseline)} → {number(change.other)}: {change.what}"
-            for change in item.changes
-        )
-        yield Lines(changes, style="dim", indent=12)
+    yield Lines(["", f"moved most in {metric.metric}"], style="bold")
+    for moved in metric.moved:
+        yield Lines([f"{moved.difference:+.3f}  {moved.conversation}"], indent=2)
+        for item in moved.items:
+            place = "whole conversation" if item.turn is None else f"turn {item.turn}"
+            yield Lines([f"{place}: {item.baseline:.3f} → {item.other:.3f}"], indent=10)
+            if item.text:
+                yield Lines([f"“{one_line(as_read(item.text), 100)}”"], indent=12)
+            changes = (
+                f"{change.measure} {number(change.baseline)} → {number(change.other)}: "
+                f"{change.what}"
+                for change in item.changes
+            )
+            yield Lines(changes, style="dim", indent=12)

@@ -6,14 +6,12 @@ from typing import TYPE_CHECKING
 
 from grice.cli.derive import names
 from grice.cli.output import Output
-from grice.tables import Lines, Table, bounds, number
+from grice.tables import Lines, Table, number, value_and_bounds
 
 if TYPE_CHECKING:
     from grice.cli.derive import Scale
     from grice.evaluation.estimate import EstimateResult
     from grice.tables import View
-
-EXTRAS = ("stats",)
 
 
 def run(
@@ -33,13 +31,7 @@ def run(
     """
     from grice.evaluation.estimate import estimate
 
-    result = estimate(
-        labels,
-        scores,
-        metrics=names(metrics),
-        scale=scale,
-        level=level,
-    )
+    result = estimate(labels, scores, metrics=names(metrics), scale=scale, level=level)
     return Output([result], _view(result))
 
 
@@ -47,11 +39,10 @@ def _view(result: EstimateResult) -> View:
     rated, others = f"{result.labelled:,} rated", f"{result.unlabelled:,} other {result.unit}s"
     yield Lines([f"{rated} and {others}"], style="bold")
     alone = result.labels_only
-    rows = [("labels alone", number(alone.value), bounds(alone), "", "")]
+    rows: list[tuple[str, ...]] = [("labels alone", *value_and_bounds(alone), "", "")]
     for metric in result.metrics:
-        saved = number(metric.labels_saved, "+.0f")
-        figures = (number(metric.mean.value), bounds(metric.mean), saved, f"{metric.weight:.2f}")
-        rows.append((f"with {metric.metric}", *figures))
+        saved = (number(metric.labels_saved, "+.0f"), f"{metric.weight:.2f}")
+        rows.append((f"with {metric.metric}", *value_and_bounds(metric.mean), *saved))
     yield Table(("mean rating", "", f"{alone.level:.0%} interval", "labels saved", "weight"), rows)
     yield Lines(line for metric in result.metrics for line in metric.says)
     yield Lines([*([alone.note] if alone.note else []), *result.remarks], style="yellow")

@@ -7,16 +7,15 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from grice.cli.options import check_options, columns_of, load_grader
-from grice.cli.output import Output
-from grice.cli.streams import DONE, PARTIAL, UNUSABLE
-from grice.errors import InputError
-from grice.tables import Lines
+from grice.cli.output import DONE, PARTIAL, UNUSABLE, Output, one_line
+from grice.errors import LONGEST, InputError
+from grice.tables import Lines, number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from grice.cli.derive import Input, Scoring
-    from grice.data import Conversation
+    from grice.data import Conversation, Evidence, Score
     from grice.evaluation.counterfactuals import Counterfactual
     from grice.tables import View
 
@@ -42,7 +41,6 @@ def run(
         what_if: also try which single change of knowledge or text would lift the score
         signature: also print the signature of each score
     """
-    from grice.cli.terminal import scores_view
     from grice.evaluation.counterfactuals import counterfactuals
     from grice.readers import find_conversation
 
@@ -66,9 +64,49 @@ def run(
     texts = [each.text for each in conversation.turns]
     return Output(
         [*scores, *chain.from_iterable(changes.values())],
-        chain(scores_view(scores, texts, signatures=signature), _changes_view(changes)),
+        chain(_scores_view(scores, texts, signatures=signature), _changes_view(changes)),
         DONE if not failed else UNUSABLE if failed == len(scores) else PARTIAL,
     )
+
+
+def _scores_view(scores: Sequence[Score], texts: Sequence[str], *, signatures: bool) -> View:
+    """Show scores with all their evidence; ``texts`` are the turns of the conversation."""
+    for score in scores:
+        status = "" if score.status == "ok" else f"  {score.status}"
+        flags = f"  ({', '.join(score.flags)})" if score.flags else ""
+        yield Lines([f"{score.metric}  {number(score.value)}{status}{flags}"], style="bold")
+        if score.reason:
+            yield Lines([score.reason], indent=2, style="italic")
+        for evidence in score.evidence:
+            first, *more = _described(evidence, texts)
+            yield Lines([first], indent=2, longest=LONGEST)
+            yield Lines(more, indent=8, longest=LONGEST)
+        if signatures:
+            yield Lines([score.signature], indent=2, style="dim", longest=LONGEST)
+
+
+def _described(evidence: Evidence, texts: Sequence[str]) -> list[str]:
+    """Return a piece of evidence as lines of text."""
+    from grice.data import FeatureEvidence, TripleEvidence, TurnEvidence
+    from grice.text.markup import as_read
+
+    match evidence:
+        case TripleEvidence(triple=triple, plausibility=plausibility, known=known):
+            written = f"{one_line(triple.head)} —{triple.relation}→ {one_line(triple.tail)}"
+            lines = [f"{plausibility:.2f}  {written}"]
+            if known:
+                lines.append(
+                    f"nearest known: {one_line(known.head)} → {one_line(known.tail)} "
+                    f"(heads {known.head_similarity:.2f}, tails {known.tail_similarity:.2f}, "
+                    f"{known.source})"
+                )
+            return lines
+        case TurnEvidence(turn=turn, effect=effect):
+            return [f"{effect:+.2f}  #{turn} {one_line(as_read(texts[turn]))}"]
+        case FeatureEvidence(name=name, value=value, effect=None):
+            return [f"{one_line(name)} = {value:g}"]
+        case FeatureEvidence(name=name, value=value, effect=effect):
+            return [f"{effect:+.2f}  {one_line(name)} = {value:g}"]
 
 
 def _changes_view(changes: Mapping[str, Sequence[Counterfactual]]) -> View:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grice.cli.derive import named_number
-from grice.cli.output import Output
-from grice.cli.streams import DONE, UNMET
+from grice.cli.output import DONE, UNMET, Output, write_text
 from grice.errors import InputError
 from grice.tables import Lines
 
@@ -51,7 +50,6 @@ def run(
         markdown (FILE.md): write a summary
     """
     from grice.evaluation.gate import Rules, gate_file
-    from grice.files import write_text
     from grice.report.exports import junit as junit_of
     from grice.report.exports import markdown as markdown_of
 
@@ -64,9 +62,9 @@ def run(
         _by_metric("--max-drop", max_drop, "[METRIC=]DROP"),
     )
     result = gate_file(scores, wanted, baseline)
-    for output, text in ((junit, junit_of), (markdown, markdown_of)):
+    for output, written in ((junit, junit_of), (markdown, markdown_of)):
         if output is not None:
-            write_text(output, text(result, scores))
+            write_text(written(result, scores), output)
     view = (
         Lines([f"{check.verdict:9}  {check.metric}: {check.says}"], style=STYLES[check.verdict])
         for check in result.checks

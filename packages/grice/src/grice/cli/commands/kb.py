@@ -6,16 +6,15 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from grice.cli.options import opened_models
-from grice.cli.output import Output
+from grice.cli.output import Output, listing
 from grice.errors import InputError
 from grice.tables import Lines, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from grice.cli.derive import Count
     from grice.knowledge.store import StoredKnowledge
-    from grice.tables import View
 
 HELP = "search the knowledge base of commonsense"
 SHIPPED = "builtin:atomic"
@@ -29,14 +28,20 @@ def info(kb: str = SHIPPED) -> Output:
     """
     with _opened(kb) as (knowledge, licence):
         store = knowledge.store
-        facts: dict[str, str | int] = {
+        row = {
+            "identity": store.identity,
             "schema": f"{store.schema.name} (version {store.schema.version})",
             "triples": len(store),
             "licence": licence,
         }
         counts = {"relations": store.counts(), "sources": store.origins()}
-        row = {"identity": store.identity, **facts, **counts}
-        return Output([row], _info_view(store.identity, facts, counts))
+    facts = row | {"triples": f"{len(store):,}"}
+    view = [Table((), [(name, str(fact)) for name, fact in facts.items()])]
+    for title, by_name in counts.items():
+        largest_first = sorted(by_name.items(), key=lambda entry: -entry[1])
+        cells = [(name, f"{count:,}") for name, count in largest_first]
+        view.append(Table((title.removesuffix("s"), "triples"), cells))
+    return Output([{**row, **counts}], view)
 
 
 def find(
@@ -62,22 +67,16 @@ def find(
     with _opened(kb) as (knowledge, _):
         if near:
             (heads,) = knowledge.nearest([" ".join(text)], k)
-            cells = [(head.head, f"{head.similarity:.2f}") for head in heads]
-            return Output([head._asdict() for head in heads], [Table(("head", "cosine"), cells)])
+            return listing(head._asdict() for head in heads)
         store = knowledge.store
         triples = store.exact(" ".join(terms), k) if exact else store.find(terms, k)
-    rows = [
+    if not triples:
+        phrase = (" " if exact else " and ").join(terms)
+        return Output([], [Lines([f"no triple holds {phrase}; try --near"], style="yellow")])
+    return listing(
         {name: getattr(triple, name) for name in ("head", "relation", "tail", "source")}
         for triple in triples
-    ]
-    view = [Lines([f"no triple holds {(' ' if exact else ' and ').join(terms)}; try --near"],
-                  style="yellow")]  # fmt: skip
-    if triples:
-        view = []
-        for triple in triples:
-            view.append(Lines([f"{triple.head} —{triple.relation}→ {triple.tail}"]))
-            view.append(Lines([triple.source], style="dim", indent=4))
-    return Output(rows, view)
+    )
 
 
 def tails(
@@ -101,15 +100,7 @@ def tails(
             known = knowledge.nearest_tails(Triple(head, relation, like), k)
     if not known:
         return Output([], [Lines([f"nothing is known under {relation}"], style="yellow")])
-    if like is None:
-        columns: tuple[str, ...] = ("tail", "known for", "cosine", "source")
-        cells = [(each.tail, each.head, f"{each.head_similarity:.2f}", each.source)
-                 for each in known]  # fmt: skip
-    else:
-        columns = ("tail", "cosine", "known for", "cosine")
-        cells = [(each.tail, f"{each.tail_similarity:.2f}", each.head,
-                  f"{each.head_similarity:.2f}") for each in known]  # fmt: skip
-    return Output(known, [Table(columns, cells)])
+    return listing(known)
 
 
 ACTIONS = (info, find, tails)
@@ -127,17 +118,3 @@ def _opened(kb: str) -> Iterator[tuple[StoredKnowledge, str]]:
         if not isinstance(knowledge, StoredKnowledge):
             raise InputError(f"{reference}: holds no known triples")
         yield knowledge, models.folder(reference).card.licence
-
-
-def _info_view(
-    identity: str, facts: Mapping[str, str | int], counts: Mapping[str, Mapping[str, int]]
-) -> View:
-    yield Lines([identity], style="bold")
-    yield Lines(
-        f"{name}: {value:,}" if isinstance(value, int) else f"{name}: {value}"
-        for name, value in facts.items()
-    )
-    for title, each in counts.items():
-        largest_first = sorted(each.items(), key=lambda entry: -entry[1])
-        rows = [(name, f"{count:,}") for name, count in largest_first]
-        yield Table((title.removesuffix("s"), "triples"), rows)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from grice.cli.output import Output
-from grice.cli.streams import warn
+from grice.cli.output import Output, warn
 from grice.errors import LONGEST
 from grice.tables import Lines, Table
 
@@ -32,10 +31,11 @@ def run(metric: str | None = None, *, plugin: Sequence[Path] = (), json: bool) -
     registry = find_metrics(plugin)
     for problem in (*registry.problems, *plugin_problems(), *find_formats().problems):
         warn(problem)
-    if not json:
-        return Output([], _metric_view(registry.named(metric)) if metric else _view(registry))
-    sys.stdout.write(_as_json(registry, metric) + "\n")
-    return None
+    metrics = [registry.named(metric)] if metric else list(registry.metrics.values())
+    if json:
+        sys.stdout.write(_as_json(registry, metrics) + "\n")
+        return None
+    return Output([], _metric_view(metrics[0]) if metric else _view(registry))
 
 
 def _view(registry: Registry) -> View:
@@ -47,13 +47,8 @@ def _view(registry: Registry) -> View:
         key=lambda known: (not known.default, known.source == TRIVIAL_SOURCE),
     )
     rows = [
-        (
-            f"{metric.name}{'*' * metric.default}",
-            metric.judges,
-            metric.summary,
-            registry.origins[metric.name],
-        )
-        for metric in metrics
+        (f"{each.name}{'*' * each.default}", each.judges, each.summary, registry.origins[each.name])
+        for each in metrics
     ]
     yield Table(("metric", "judges", "what it tells", "from"), rows, words=4)
     yield Lines(["* scored unless told otherwise; grice list METRIC tells more", ""])
@@ -80,20 +75,16 @@ def _metric_view(metric: Metric) -> View:
         yield Lines([f"{metric.flag(name)} (default {reference}): a model"], indent=2)
 
 
-def _as_json(registry: Registry, name: str | None) -> str:
+def _as_json(registry: Registry, metrics: Sequence[Metric]) -> str:
     import msgspec
 
-    from grice.metrics.declaration import Metric
-
-    metrics = [registry.named(name)] if name else list(registry.metrics.values())
-    # Protocols are classes, of use to code alone.
-    fields = [field for field in Metric.__struct_fields__ if field != "protocols"]
     rows = [
         {
-            **{field: getattr(metric, field) for field in fields},
-            "function": f"{metric.function.__module__}.{metric.function.__name__}",
-            "origin": registry.origins[metric.name],
+            # Protocols are classes, of use to code alone.
+            **{name: getattr(each, name) for name in each.__struct_fields__ if name != "protocols"},
+            "function": f"{each.function.__module__}.{each.function.__name__}",
+            "origin": registry.origins[each.name],
         }
-        for metric in metrics
+        for each in metrics
     ]
     return msgspec.json.encode(rows).decode()

@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING
 
 from grice.cli.derive import names
 from grice.cli.options import check_options, loader
-from grice.cli.output import Output, show
-from grice.cli.streams import DONE, PARTIAL, TYPED, warn
+from grice.cli.output import DONE, INVOCATION, PARTIAL, Output, listing, show, warn
 from grice.errors import LONGEST, InputError, plural
-from grice.tables import Lines, Table
+from grice.tables import Lines, Table, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from grice.cli.derive import Many, OutputPath, Scoring
-    from grice.evaluation.meta import Block, Confound, Row
+    from grice.evaluation.meta import Block, Row
     from grice.stats.estimate import Estimate
     from grice.tables import View
 
@@ -81,13 +80,13 @@ def run(
         for problem in block.problems[:3]:
             warn(problem)
         if not json:
-            show(block_view(block))
+            show(_view(block))
     shared = shared_evidence([block.data for block in blocks])
     for line in shared:
         warn(line)
     if json:
         sys.stdout.write(as_json(blocks) + "\n")
-    command = shlex.join(["grice", *TYPED.get()])
+    command = INVOCATION.get().command()
     write_results(blocks, csv=csv, latex=latex, html=report, command=command, shared=shared)
     return PARTIAL if any(row.failed for block in blocks for row in block.rows) else DONE
 
@@ -96,29 +95,30 @@ def _sets() -> Output:
     """List the rated sets."""
     from grice.evaluation.datasets import known_sets
 
-    rows: list[dict[str, object]] = []
-    cells = []
-    for entry in known_sets().values():
-        aspects = list(entry.all_aspects)
-        rows.append(
-            {
-                "set": entry.name,
-                "level": entry.level,
-                "aspects": aspects,
-                "default": entry.default,
-                "licence": entry.licence,
-            }
-        )
-        starred = (f"{name}*" if name == entry.default else name for name in aspects)
-        cells.append((entry.name, entry.level, ", ".join(starred), entry.licence))
-    table = Table(("set", "level", "aspects", "licence"), cells, words=4)
-    return Output(rows, [table, Lines(["* taken unless told otherwise"])])
+    return listing(
+        {
+            "set": entry.name,
+            "level": entry.level,
+            "aspects": list(entry.all_aspects),
+            "default": entry.default,
+            "licence": entry.licence,
+        }
+        for entry in known_sets().values()
+    )
 
 
-def block_view(block: Block) -> View:
+def _view(block: Block) -> View:
     """Show one set and aspect: correlations, partial ones, systems."""
     yield Lines([f"{block.data} · {block.aspect}"], style="bold")
-    yield Lines(_about(block), "dim", longest=LONGEST)
+    about = f"{block.level} level, {plural(block.items, 'item')}"
+    if block.groups:
+        about += f" in {plural(block.groups, 'group')}"
+    if block.ceiling is not None:
+        about += f"; ceiling (Pearson) {block.ceiling.value:.2f}{_bounds(block.ceiling)}"
+    if block.judge is not None:
+        about += f"; one judge (Spearman) {block.judge.value:.2f}"
+    about += f"; baseline: {block.baseline}; in brackets 95 % intervals"
+    yield Lines([about, *([block.note] if block.note else [])], "dim", longest=LONGEST)
     columns = ("metric (trivial dim)", "Spearman", "Pearson", "to baseline", "rank", "abst.")
     dim = frozenset(place for place, row in enumerate(block.rows) if row.trivial)
     yield Table(columns, map(_cells, block.rows), dim=dim)
@@ -127,12 +127,21 @@ def block_view(block: Block) -> View:
     rows = [row for row in block.rows if row.confounds and not row.trivial]
     if rows:
         given = (confound.given for confound in rows[0].confounds)
-        kept = ((row.metric, *map(_kept, row.confounds)) for row in rows)
-        yield Table(("controlling for", *given), kept)
+        retained = (
+            (
+                row.metric,
+                *(
+                    number(each.partial.value if each.partial else None, ".2f")
+                    + ("" if each.kept is None else f" {100 * each.kept:.0f} %")
+                    for each in row.confounds
+                ),
+            )
+            for row in rows
+        )
+        yield Table(("controlling for", *given), retained)
     systems = [row for row in block.rows if row.system_spearman is not None]
     if systems and block.system_count < 4:
-        few = plural(block.system_count, "system bounds", "systems bound")
-        yield Lines([f"{few} no correlation of systems"], indent=2)
+        yield Lines(["no correlation of systems: at least 4 are needed"], indent=2)
     elif systems:
         title = f"between {block.system_count} systems"
         cells = (
@@ -141,20 +150,6 @@ def block_view(block: Block) -> View:
         )
         yield Table((title, "Spearman", "Pearson", "pairs in order"), cells)
     yield Lines([""])
-
-
-def _about(block: Block) -> Iterator[str]:
-    parts = [f"{block.level} level, {plural(block.items, 'item')}"]
-    if block.groups:
-        parts[0] += f" in {plural(block.groups, 'group')}"
-    if block.ceiling is not None:
-        parts.append(f"ceiling (Pearson) {block.ceiling.value:.2f}{_bounds(block.ceiling)}")
-    if block.judge is not None:
-        parts.append(f"one judge (Spearman) {block.judge.value:.2f}")
-    parts.append(f"baseline: {block.baseline}; in brackets 95 % intervals")
-    yield "; ".join(parts)
-    if block.note:
-        yield block.note
 
 
 def _cells(row: Row) -> tuple[str, ...]:
@@ -184,13 +179,6 @@ def _notes(block: Block) -> Iterator[str]:
         yield f"no rating of {block.aspect}: {plural(block.unrated, 'item')}"
     if block.problems:
         yield f"{plural(len(block.problems), 'record')} could not be read"
-
-
-def _kept(confound: Confound) -> str:
-    if confound.partial is None:
-        return "–"
-    share = "" if confound.kept is None else f" {100 * confound.kept:.0f} %"
-    return f"{confound.partial.value:.2f}{share}"
 
 
 def figure(estimate: Estimate | None) -> str:

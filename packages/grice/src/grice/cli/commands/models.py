@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grice.cli.output import Output
-from grice.cli.streams import DONE, UNMET, note
+from grice.cli.output import DONE, UNMET, Output, listing, note
 from grice.tables import Lines, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from grice.models.store import ModelInfo
-    from grice.tables import View
 
 HELP = "list, fetch, verify and choose models"
-EXTRAS = ("onnx", "transformers")
 COLUMNS = ("model", "here", "licence", "to fetch", "on disk", "in memory")
 MORE = (
     "grice models list NAME says more, and how to fetch one; – is not known or not measured",
@@ -33,12 +30,47 @@ def list_(names: Sequence[str] = ()) -> Output:
     from grice.models.store import list_models
 
     models = list_models(names)
-    view: list[Lines | Table] = []
-    for model in models if names else ():
-        details = (f"{label}: {value}" for label, value in _details(model))
-        view += [Lines([model.name], style="bold"), Lines(details, indent=2)]
-    rows = [_row(model) for model in models]
-    return Output(models, view if names else [Table(COLUMNS, rows, words=3), Lines(MORE)])
+    if names:
+        parts = ((Lines([model.name], style="bold"), _details(model)) for model in models)
+        return Output(models, (piece for part in parts for piece in part))
+    rows = [
+        (
+            model.name,
+            "yes" if model.folder else "no",
+            model.licence,
+            *(
+                "–" if size is None else f"{size / 1e6:,.0f} MB"
+                for size in (model.download, model.disk, model.memory)
+            ),
+        )
+        for model in models
+    ]
+    return Output(models, [Table(COLUMNS, rows, words=3), Lines(MORE)])
+
+
+def _details(model: ModelInfo) -> Lines:
+    disk, memory = (
+        "not measured" if size is None else f"{size / 1e6:,.1f} MB"
+        for size in (model.disk, model.memory)
+    )
+    fetched = "" if model.download is None else f", {model.download / 1e6:,.1f} MB to fetch"
+    measured = [
+        f"measured: {one.on}, {one.measure}: {one.value:g} [{one.low:g}, {one.high:g}], "
+        f"n {one.n:,}{f' ({one.command})' if one.command else ''}"
+        for one in model.measured
+    ]
+    lines = [
+        f"what: {model.summary} ({model.kind})",
+        f"here: {model.folder}" if model.folder else f"fetch it: {model.command}",
+        f"source: {model.source or 'not stated'}",
+        f"licence: {model.licence}",
+        f"training data: {model.training}",
+        f"on disk: {disk}{fetched}",
+        f"in memory: {memory}",
+        *(measured or ["agreement with people: not measured of the model alone; of presets in "
+                       "docs/presets.md"]),
+    ]  # fmt: skip
+    return Lines(lines, indent=2)
 
 
 def get(names: Sequence[str], *, accept_licence: bool = False) -> Output:
@@ -52,15 +84,12 @@ def get(names: Sequence[str], *, accept_licence: bool = False) -> Output:
     from grice.models.download import get_models
     from grice.scoring.presets import find_presets, models_of, named_preset
 
-    places = get_models(models_of(names), note, accept_licence=accept_licence)
-    presets = [name for name in names if name in find_presets()]
-    came = (
-        f"the preset {name} "
-        f"{'is here' if named_preset(name).models else 'needs nothing that is fetched'}: "
-        f"grice score FILE --models {name}"
-        for name in presets
-    )
-    return Output(*_places(places, came))
+    models = get_models(models_of(names), note, accept_licence=accept_licence)
+    came = []
+    for name in filter(find_presets().__contains__, names):
+        is_here = "is here" if named_preset(name).models else "needs nothing that is fetched"
+        came.append(f"the preset {name} {is_here}: grice score FILE --models {name}")
+    return _places(models, came)
 
 
 def add(
@@ -94,7 +123,14 @@ def add(
         kind=kind,
         accept_licence=accept_licence,
     )
-    return Output(*_places({name: folder}))
+    return _places({name: folder})
+
+
+def _places(models: Mapping[str, Path], more: Iterable[str] = ()) -> Output:
+    """Show the folders of models, and how they are named in options."""
+    lines = [f"{name}: {folder}\nuse it as model:{name}\n" for name, folder in models.items()]
+    rows = [{"name": name, "folder": str(folder)} for name, folder in models.items()]
+    return Output(rows, [*lines, Lines(more)])
 
 
 def verify(names: Sequence[str] = ()) -> Output:
@@ -106,16 +142,17 @@ def verify(names: Sequence[str] = ()) -> Output:
     from grice.errors import ModelFolderError
     from grice.models.store import stored_model, stored_models
 
-    rows, lines = [], []
-    for name in names or stored_models():
-        problem = ""
+    problems = dict.fromkeys(names or stored_models(), "")
+    for name in problems:
         try:
             stored_model.find(name)
         except ModelFolderError as error:
-            problem = str(error)
-        rows.append({"name": name, "ok": not problem, "problem": problem})
-        lines.append(f"{name}: {problem or 'ok'}")
-    return Output(rows, [Lines(lines)], DONE if all(row["ok"] for row in rows) else UNMET)
+            problems[name] = str(error)
+    rows = [
+        {"name": name, "ok": not problem, "problem": problem} for name, problem in problems.items()
+    ]
+    view = [Lines(f"{name}: {problem or 'ok'}" for name, problem in problems.items())]
+    return Output(rows, view, UNMET if any(problems.values()) else DONE)
 
 
 def path(name: str) -> Output:
@@ -160,51 +197,10 @@ def use(preset: str | None = None) -> Output:
         return Output([{"name": preset, "file": str(file)}], [Lines([line])])
     chosen = default_preset()
     presets = [named_preset(name) for name in sorted(find_presets())]
-    rows = [
+    return listing(
         {"name": each.name, "about": each.summary, "chosen": each.name == chosen}
         for each in presets
-    ]
-    lines = [
-        f"{'*' if each.name == chosen else ' '} {each.name}  {each.summary}" for each in presets
-    ]
-    return Output(rows, [Lines(lines)])
+    )
 
 
 ACTIONS = (list_, get, add, verify, path, rm, use)
-
-
-def _places(models: Mapping[str, Path], more: Iterable[str] = ()) -> tuple[list[object], View]:
-    rows: list[object] = [{"name": name, "folder": str(models[name])} for name in models]
-    lines = [
-        line
-        for name, folder in models.items()
-        for line in (f"{name}: {folder}", f"use it as model:{name}")
-    ]
-    return rows, [Lines([*lines, *more])]
-
-
-def _row(model: ModelInfo) -> tuple[str, ...]:
-    sizes = (_megabytes(size, "–", 0) for size in (model.download, model.disk, model.memory))
-    return (model.name, "yes" if model.folder else "no", model.licence, *sizes)
-
-
-def _details(model: ModelInfo) -> Iterator[tuple[str, str]]:
-    yield "what", f"{model.summary} ({model.kind})"
-    yield "here" if model.folder else "fetch it", model.folder or model.command
-    yield "source", model.source or "not stated"
-    yield "licence", model.licence
-    yield "training data", model.training
-    fetched = "" if model.download is None else f", {_megabytes(model.download)} to fetch"
-    yield "on disk", f"{_megabytes(model.disk)}{fetched}"
-    yield "in memory", _megabytes(model.memory)
-    for one in model.measured:
-        figure = f"{one.on}, {one.measure}: {one.value:g} [{one.low:g}, {one.high:g}]"
-        command = f" ({one.command})" if one.command else ""
-        yield "measured", f"{figure}, n {one.n:,}{command}"
-    if not model.measured:
-        about = "not measured of the model alone; of presets in docs/presets.md"
-        yield "agreement with people", about
-
-
-def _megabytes(size: int | None, unknown: str = "not measured", digits: int = 1) -> str:
-    return unknown if size is None else f"{size / 1e6:,.{digits}f} MB"

@@ -6,21 +6,18 @@ import sys
 from typing import TYPE_CHECKING
 
 from grice.cli.options import check_options, conversations, load_grader
-from grice.cli.output import Output
-from grice.cli.streams import DONE, PARTIAL, note, warn
+from grice.cli.output import DONE, PARTIAL, Output, listing, note, warn
 from grice.errors import LONGEST, InputError, RecordError, plural
 from grice.tables import Lines, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from grice.cli.derive import Input, OutputPath, Scoring
     from grice.data import Conversation
     from grice.evaluation.perturbed import PerturbedBlock
     from grice.perturb import Material, Perturbation
     from grice.tables import View
-
-METRICS_FLAG = "--score"
 
 
 def run(
@@ -46,6 +43,7 @@ def run(
         resource (NAME=VALUE): file or model that a kind of a plug-in reads; may be repeated
         output: a conversation a line; default: standard output
     """
+    from grice.evaluation.perturbed import judge_pairs, perturbed_pairs
     from grice.files import write_lines
     from grice.perturb.run import material_for, named
 
@@ -58,50 +56,28 @@ def run(
     records = list(conversations(files, reading))
     broken = [record for record in records if isinstance(record, RecordError)]
     sound = [record for record in records if not isinstance(record, RecordError)]
-    material = material_for(kinds, sound, _resources(resource))
+    resources: dict[str, object] = {}
+    for text in resource:
+        name, _, value = text.partition("=")
+        if not (name and value):
+            raise InputError(f"--resource {text}: write NAME=VALUE")
+        resources[name] = value
+    material = material_for(kinds, sound, resources)
     lines = _lines(sound, kinds, seed, material)
     if output:
         write_lines(output, (line.encode() for line in lines))
     elif not score:
         sys.stdout.writelines(lines)
-    status = PARTIAL if broken else DONE
     for error in broken:
         warn(str(error))
+    status = PARTIAL if broken else DONE
     if not score:
         return status
-    from grice.evaluation.perturbed import judge_pairs, perturbed_pairs
-
     name = ", ".join(files)
     pairs = perturbed_pairs(name, sound, kinds, seed=seed, material=material)
     with load_grader(scoring, speaker) as grader:
         block = judge_pairs(name, pairs, grader, f",seed:{seed}")
-    return Output([block], _block_view(block), status)
-
-
-def _block_view(block: PerturbedBlock) -> View:
-    """Show the share of originals scored above their perturbed version, by kind."""
-    from grice.cli.commands.meta_eval import figure
-
-    yield Lines([f"{block.data} · original scored above its perturbed version"], style="bold")
-    pairs = f"{plural(block.pairs, 'pair')} of {plural(block.sources, 'conversation')}"
-    about = f"{pairs}; ties count half, chance is .500; in brackets 95 % intervals"
-    yield Lines([about], "dim", longest=LONGEST)
-    for row in block.rows:
-        rows = [(f"  {kind}", f"{hits.n:,}", figure(hits)) for kind, hits in row.kinds.items()]
-        yield Table((row.metric, "pairs", "share"), rows)
-        failed = f"; {plural(row.failed, 'pair')} failed" if row.failed else ""
-        yield Lines([f"ties {row.ties:.1%}{failed}"], "dim", 2, LONGEST)
-    yield Lines([""])
-
-
-def _resources(words: Sequence[str]) -> dict[str, object]:
-    resources: dict[str, object] = {}
-    for word in words:
-        name, equals, value = word.partition("=")
-        if not (name and equals and value):
-            raise InputError(f"--resource {word}: write NAME=VALUE")
-        resources[name] = value
-    return resources
+    return Output([block], _view(block), status)
 
 
 def _lines(
@@ -120,6 +96,22 @@ def _lines(
         note(f"{kind.name}: {written:,} of {plural(len(sound), 'conversation')} broken{left}")
 
 
+def _view(block: PerturbedBlock) -> View:
+    """Show the share of originals scored above their perturbed version, by kind."""
+    from grice.cli.commands.meta_eval import figure
+
+    yield Lines([f"{block.data} · original scored above its perturbed version"], style="bold")
+    pairs = f"{plural(block.pairs, 'pair')} of {plural(block.sources, 'conversation')}"
+    about = f"{pairs}; ties count half, chance is .500; in brackets 95 % intervals"
+    yield Lines([about], "dim", longest=LONGEST)
+    for row in block.rows:
+        rows = [(f"  {kind}", f"{hits.n:,}", figure(hits)) for kind, hits in row.kinds.items()]
+        yield Table((row.metric, "pairs", "share"), rows)
+        failed = f"; {plural(row.failed, 'pair')} failed" if row.failed else ""
+        yield Lines([f"ties {row.ties:.1%}{failed}"], "dim", 2, LONGEST)
+    yield Lines([""])
+
+
 def _kinds() -> Output:
     """List the kinds by level, and the mixtures."""
     from grice.perturb.run import MIXTURES, find_perturbations, mixture
@@ -128,15 +120,8 @@ def _kinds() -> Output:
     levels = dict.fromkeys(("text", "semantic", *(kind.level for kind in kinds)))
     groups = {level: [kind for kind in kinds if kind.level == level] for level in levels}
     groups["mixtures"] = [mixture(names) for names in MIXTURES.values()]
-    rows = [
+    return listing(
         {"name": kind.name, "level": level, "about": kind.summary}
         for level, group in groups.items()
         for kind in group
-    ]
-    return Output(rows, _kinds_view(groups))
-
-
-def _kinds_view(groups: Mapping[str, Sequence[Perturbation]]) -> View:
-    for title, group in groups.items():
-        yield Lines([title], style="bold")
-        yield Table((), [(f"  {kind.name}", kind.summary) for kind in group])
+    )

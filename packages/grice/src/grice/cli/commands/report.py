@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING
 
-from grice.cli.output import Output
-from grice.cli.streams import TYPED, note
+from grice.cli.output import INVOCATION, Output, note
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,11 +27,11 @@ def run(
         conversations (FILE): the conversations that were scored
         output (OUT.html): the page
     """
-    from grice.cli.terminal import summary_view
+    from grice.cli.commands.score import summary_view
     from grice.report.writer import report_scores
     from grice.scoring.summary import notes
 
-    command = shlex.join(["grice", *TYPED.get()])
+    command = INVOCATION.get().command()
     summary = report_scores(scores, conversations, output, plugins=plugin, command=command)
     for line in notes(summary):
         note(line)

@@ -11,17 +11,15 @@ from typing import TYPE_CHECKING, Literal
 
 from grice.cli.derive import named_number, names
 from grice.cli.options import check_options, chosen_preset, conversations, loader
-from grice.cli.output import Output, write_rows
-from grice.cli.streams import DONE, PARTIAL, warn
+from grice.cli.output import DONE, PARTIAL, Output, one_line, warn, write_rows
 from grice.errors import InputError, RecordError, plural
 from grice.tables import Lines, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Sequence
 
     from grice.cli.derive import Count, Input, OutputPath, Scoring
-    from grice.data import Conversation
-    from grice.evaluation.rerank import Blend, Preference, Ranked
+    from grice.evaluation.rerank import Preference, Ranked
     from grice.tables import View
 
 MARGIN = 0.1
@@ -63,22 +61,23 @@ def run(
         length_ratio (R): of pairs: the longer reply has at most R times the words of the shorter
         agreement: of pairs: no metric may prefer the rejected reply
     """
-    from grice.evaluation.rerank import Filters, preferences, rerank
+    from grice.evaluation.rerank import Blend, Filters, preferences, rerank
+    from grice.scoring.presets import named_preset
 
-    filters = Filters(
-        MARGIN if margin is None else margin,
-        math.inf if length_ratio is None else length_ratio,
-        agreement,
-    )
-    given = {"margin": margin, "length-ratio": length_ratio, "agreement": agreement or None}
-    if not pairs and any(value is not None for value in given.values()):
-        named = ", ".join(f"--{name}" for name, value in given.items() if value is not None)
-        raise InputError(f"{named}: only pairs are filtered; give --pairs, too")
+    filters = {"margin": margin, "length-ratio": length_ratio, "agreement": agreement or None}
+    given = ", ".join(f"--{name}" for name, value in filters.items() if value is not None)
+    if given and not pairs:
+        raise InputError(f"{given}: only pairs are filtered; give --pairs, too")
     weights = dict(named_number("--weight", text) for text in weight)
     vetoes = dict(named_number("--veto", text) for text in veto)
-    metrics, how = _asked(scoring, blend, weights, vetoes, names(held_out))
+    chosen = names(scoring.metrics)
+    if not chosen:
+        preset = named_preset(chosen_preset(scoring))
+        chosen = [*scoring.registry.defaults(), *preset.metrics]
+    left_out = dict.fromkeys([*names(held_out), *(name for name in vetoes if name not in chosen)])
+    metrics = list(dict.fromkeys((*chosen, *weights, *left_out)))
     check_options(scoring, metrics)
-    records: Iterable[Conversation | RecordError]
+    how = Blend(blend, weights=weights, vetoes=vetoes, held_out=tuple(left_out))
     records = conversations(files, reading)
     ranked: list[Ranked] = []
     broken = 0
@@ -95,68 +94,43 @@ def run(
     view = _view(ranked, top)
     if pairs:
         refused: Counter[str] = Counter()
-        rows = found = list(preferences(ranked, filters, refused))
+        wanted = Filters(
+            MARGIN if margin is None else margin,
+            math.inf if length_ratio is None else length_ratio,
+            agreement,
+        )
+        rows = found = list(preferences(ranked, wanted, refused))
         view = _pairs_view(found, refused)
-    write_rows(rows, output)
+    if output is not None:
+        write_rows(rows, output)
     return Output(rows, view, PARTIAL if broken else DONE)
-
-
-def _asked(
-    scoring: Scoring,
-    rule: Literal["mean", "minimum", "product"],
-    weights: dict[str, float],
-    vetoes: dict[str, float],
-    held_out: list[str],
-) -> tuple[list[str], Blend]:
-    """Return the metrics to run, those that only veto included, and their blend."""
-    from grice.evaluation.rerank import Blend
-    from grice.scoring.presets import named_preset
-
-    chosen = names(scoring.metrics)
-    if not chosen:
-        preset = named_preset(chosen_preset(scoring))
-        chosen = [*scoring.registry.defaults(), *preset.metrics]
-    held_out += [name for name in vetoes if name not in chosen]
-    blend = Blend(rule, weights=weights, vetoes=vetoes, held_out=tuple(dict.fromkeys(held_out)))
-    return list(dict.fromkeys((*chosen, *weights, *held_out))), blend
 
 
 def _view(ranked: Sequence[Ranked], top: int) -> View:
     for item in ranked[:top]:
-        yield from _ranked_view(item)
+        yield Lines(["", item.conversation], style="bold")
+        yield Lines([f"> {one_line(turn.text, WIDTH)}" for turn in item.turns[-1:]], indent=3)
+        for place, candidate in enumerate(item.candidates):
+            text = one_line(candidate.text, WIDTH).strip() or "(empty)"
+            value = "   –" if candidate.value is None else f"{candidate.value:.2f}"
+            yield Lines([f"{value} {text}"], indent=3)
+            reasons = [
+                f"{score.metric} {score.value:.2f}" + (f": {score.reason}" if score.reason else "")
+                for score in (candidate.scores if place == 0 else ())
+                if score.value is not None
+            ]
+            if candidate.vetoed:
+                reasons.append(f"vetoed by {', '.join(candidate.vetoed)}")
+            yield Lines(reasons, indent=8, style="italic")
+        left_out = (f"{metric} has no part: {why}" for metric, why in item.left_out.items())
+        yield Lines(left_out, indent=3, style="dim")
     if len(ranked) > top:
         more = f"… and {plural(len(ranked) - top, 'context')}: -o FILE.jsonl"
         yield Lines(["", more], style="dim")
     others = sum(item.best.index != 0 for item in ranked)
     undecided = sum(item.tied > 1 for item in ranked)
-    counts = (
-        plural(len(ranked), "context"),
-        f"not the first candidate is best in {others:,}",
-        f"tied in {undecided:,}",
-    )
-    yield Lines(["", "; ".join(counts)], style="bold")
-
-
-def _ranked_view(item: Ranked) -> Iterator[Lines]:
-    """Show one context: its last turn, the best candidate and why, the others."""
-    from grice.cli.terminal import one_line
-
-    yield Lines(["", item.conversation], style="bold")
-    yield Lines([f"> {one_line(turn.text, WIDTH)}" for turn in item.turns[-1:]], indent=3)
-    for place, candidate in enumerate(item.candidates):
-        text = one_line(candidate.text, WIDTH).strip() or "(empty)"
-        value = "   –" if candidate.value is None else f"{candidate.value:.2f}"
-        yield Lines([f"{value} {text}"], indent=3)
-        reasons = (
-            f"{score.metric} {score.value:.2f}" + (f": {score.reason}" if score.reason else "")
-            for score in candidate.scores
-            if score.value is not None
-        )
-        yield Lines(reasons if place == 0 else (), indent=8, style="italic")
-        if candidate.vetoed:
-            yield Lines([f"vetoed by {', '.join(candidate.vetoed)}"], indent=8, style="italic")
-    left_out = (f"{metric} has no part: {why}" for metric, why in item.left_out.items())
-    yield Lines(left_out, indent=3, style="dim")
+    counts = f"not the first candidate is best in {others:,}; tied in {undecided:,}"
+    yield Lines(["", f"{plural(len(ranked), 'context')}; {counts}"], style="bold")
 
 
 def _pairs_view(pairs: Sequence[Preference], refused: Counter[str]) -> View:
@@ -169,8 +143,8 @@ def _pairs_view(pairs: Sequence[Preference], refused: Counter[str]) -> View:
             for pair in pairs
         )
         margins = sorted(pair.margin for pair in pairs)
-        facts = {
-            "median margin": f"{margins[len(margins) // 2]:.3f}",
-            "the chosen reply is the longer one": f"{longer / len(pairs):.0%}",
-        }
-        yield Table((), facts.items())
+        facts = [
+            ("median margin", f"{margins[len(margins) // 2]:.3f}"),
+            ("the chosen reply is the longer one", f"{longer / len(pairs):.0%}"),
+        ]
+        yield Table((), facts)

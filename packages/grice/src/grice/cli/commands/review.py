@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grice.cli.options import recommend_larger
-from grice.cli.output import Output, write_rows
+from grice.cli.output import Output, one_line, write_rows
 from grice.errors import plural
 from grice.tables import Lines
 
@@ -37,7 +37,8 @@ def run(
     from grice.evaluation.review import STACKS, review
 
     reviewed = review(scores, conversations, top=top)
-    write_rows(reviewed.items, output)
+    if output is not None:
+        write_rows(reviewed.items, output)
     if reviewed.stack.startswith(f"{STACKS[-1]}@"):
         recommend_larger()
     return Output([reviewed], _view(reviewed))
@@ -57,23 +58,16 @@ def _view(reviewed: Review) -> View:
     if reviewed.certain:
         yield Lines([f"certain flaws: {in_words(reviewed.certain)}"], style="bold")
     levels = list(zip(reviewed.thresholds, reviewed.above, strict=True))
-    reached = [level for level in levels if level[1]] or levels
-    for threshold, above in reached[-1:]:
-        replies = plural(above, "reply", "replies")
-        yield Lines(
-            [
-                f"{replies} at {threshold.probability:.2f} or more: {threshold.precision:.0%} of "
-                "such replies were flawed in written logs"
-            ],
-            style="dim",
-        )
+    for threshold, above in ([level for level in levels if level[1]] or levels)[-1:]:
+        replies = f"{plural(above, 'reply', 'replies')} at {threshold.probability:.2f} or more"
+        flawed = f"{threshold.precision:.0%} of such replies were flawed in written logs"
+        yield Lines([f"{replies}: {flawed}"], style="dim")
     for item in reviewed.items:
-        yield from flagged_view(item)
+        yield from _flagged_view(item)
 
 
-def flagged_view(item: FlaggedTurn) -> Iterator[Lines]:
+def _flagged_view(item: FlaggedTurn) -> Iterator[Lines]:
     """Show one reply: its place, its text, and why it is listed."""
-    from grice.cli.terminal import one_line
     from grice.text.markup import as_read
 
     place = f"{item.conversation} #{item.turn}"
@@ -85,7 +79,5 @@ def flagged_view(item: FlaggedTurn) -> Iterator[Lines]:
     why = item.reason or ""
     if item.value is not None:
         why = f"{item.metric} {item.value:.2f}" + (f": {why}" if why else "")
-    yield Lines([why], indent=3, style="italic")
-    if item.words:
-        quoted = ", ".join(f'"{one_line(words, QUOTED)}"' for words in item.words)
-        yield Lines([quoted], indent=3, style="italic")
+    quoted = ", ".join(f'"{one_line(words, QUOTED)}"' for words in item.words)
+    yield Lines([why, *([quoted] if quoted else [])], indent=3, style="italic")

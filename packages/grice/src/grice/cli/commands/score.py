@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
@@ -15,30 +14,38 @@ from grice.cli.options import (
     columns_of,
     load_grader,
     loader,
+    opened,
     recommend_larger,
 )
-from grice.cli.output import Output, emit_rows
-from grice.cli.streams import DONE, PARTIAL, QUIET, TYPED, UNUSABLE, note, warn
+from grice.cli.output import (
+    DONE,
+    INVOCATION,
+    PARTIAL,
+    UNUSABLE,
+    Output,
+    emit,
+    note,
+    one_line,
+    warn,
+)
 from grice.errors import InputError, plural
-from grice.progress import watched
-from grice.tables import Lines
+from grice.progress import track
+from grice.tables import Lines, Table, bounds, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from grice.cli.derive import Count, Endpoints, Input, OutputPath, Scoring
-    from grice.cli.progress import Progress
-    from grice.evaluation.review import Reviewer
-    from grice.integrations import Grading
-    from grice.readers import Reading
+    from grice.evaluation.review import Review
+    from grice.models.endpoint import Usage
     from grice.scoring.api import Grader
     from grice.scoring.loaded import LoadedMetric
     from grice.scoring.run import Run
     from grice.scoring.summary import Summary
+    from grice.tables import View
 
-EXTRAS = ("dask", "ray", "spark")
 FIRST = 5
-"""Replies that are named as those to check first."""
+"""Replies that are named as those to check first, and unreadable records that are shown."""
 
 
 def run(
@@ -75,11 +82,12 @@ def run(
         address (URL): of a running cluster; default: workers are started here
     """
     from grice.evaluation.review import Reviewer
-    from grice.readers import read
+    from grice.readers import part_read
     from grice.report import page_of
     from grice.scoring.blended import blend_of
     from grice.scoring.presets import SMALL
     from grice.scoring.run import Run, keeps_unfinished
+    from grice.scoring.summary import notes
 
     check_options(scoring)
     if engine is not None:
@@ -88,34 +96,26 @@ def run(
                 raise InputError(f"--{option} needs a run in this process: leave out --engine")
         if output is None:
             raise InputError("--engine writes a shard for each file: name a folder with -o FOLDER")
-        chosen = _grading(scoring, reading, speaker)
-        return _score_on_engine(engine, files, str(output), chosen, address)
+        return _score_on_engine(engine, files, str(output), scoring, reading, speaker, address)
+    reviewer = Reviewer(FIRST)
     with ExitStack() as stack:
-        readings = [
-            stack.enter_context(read(file, format=reading.format, columns=columns_of(reading)))
-            for file in files
-        ]
+        readings = [stack.enter_context(each) for each in opened(files, reading)]
         grader = stack.enter_context(load_grader(scoring, speaker))
         blends = [blend_of(stated, grader.scorer.metrics) for stated in blend]
         scorer = grader.scorer._replace(blends=blends)
         open_run = partial(Run, readings, bad_records=bad_records, sample=sample, seed=seed)
         if endpoints.dry_run:
-            asking = [loaded for loaded in grader.scorer.metrics if loaded.asks_endpoint]
+            asking = [loaded for loaded in scorer.metrics if loaded.asks_endpoint]
             return _plan(open_run(grader.scorer._replace(metrics=asking)), asking, grader)
-        reviewer = Reviewer(FIRST)
-        printed = json or not sys.stdout.isatty()
-        to = str(output or "-") if output or printed else None
+        to = str(output or "-") if output or json or not sys.stdout.isatty() else None
         scored = open_run(scorer, to, format=reading.format, resume=resume)
-        command = shlex.join(["grice", *TYPED.get()])
+        part = None if sample else partial(part_read, readings)
         try:
-            with (
-                _progress(readings, sample) as progress,
-                page_of(report, readings, scorer, command) as page,
-            ):
-                watching = [watcher for watcher in (page, progress, reviewer) if watcher]
-                for talk, scores in scored:
-                    for watcher in watching:
-                        watcher.add(talk, scores)
+            with page_of(report, readings, scorer, INVOCATION.get().command()) as page:
+                for talk, scores in track(scored, "conversations", sample, part=part):
+                    reviewer.add(talk, scores)
+                    if page is not None:
+                        page.add(talk, scores)
                 if page is not None:
                     page.close(scored.summary)
         except KeyboardInterrupt:
@@ -123,23 +123,31 @@ def run(
                 warn(f"{to} is unfinished; the same command goes on")
             raise
         finally:
-            _report_usage(grader)
+            for line in usage_lines(grader.usage, planned=False):  # also of a run that fails
+                note(line)
     summary = scored.summary
-    _show(readings, summary, reviewer, output, as_json=json)
+    for line in notes(summary):
+        note(line)
+    if to is None or to not in ("-", "/dev/stdout"):
+        emit([summary.record()], summary_view(summary, reviewer.review()), as_json=json)
+    elif summary.skipped:
+        for problem in summary.problems:
+            warn(problem)
+        warn(f"{plural(summary.skipped, 'record')} could not be read")
     if scored.judged_nobody:
         speakers = " or ".join(speaker)
         warn(f"no turn is by {speakers}: --speaker takes names and roles as the file writes them")
         return UNUSABLE
-    status = _status(summary)
+    _warn_of_failures(summary)
     if chosen_preset(scoring) == SMALL:
         recommend_larger(names(scoring.metrics))
-    return status
+    if not summary.skipped and not summary.failed:
+        return DONE
+    return UNUSABLE if summary.failed == summary.scores else PARTIAL
 
 
 def _plan(run: Run, asking: Sequence[LoadedMetric], grader: Grader) -> Output:
     """Estimate the requests to endpoints; only metrics that send some are run."""
-    from grice.models.endpoint import in_words
-
     if not asking:
         return Output([], [Lines(["no metric asks an endpoint: nothing would be sent"])])
     for _ in run:
@@ -147,37 +155,20 @@ def _plan(run: Run, asking: Sequence[LoadedMetric], grader: Grader) -> Output:
     summary = run.summary
     metrics = ", ".join(loaded.metric.name for loaded in asking)
     items = plural(sum(sum(metric.counts.values()) for metric in summary.metrics), "judgement")
-    lines = [f"{items} by {metrics}; nothing was sent"]
-    lines += [line for usage in grader.usage for line in in_words(usage, planned=True)]
+    lines = [f"{items} by {metrics}; nothing was sent", *usage_lines(grader.usage, planned=True)]
     return Output(grader.usage, [Lines(lines)], PARTIAL if summary.skipped else DONE)
 
 
-def _report_usage(grader: Grader) -> None:
-    """Print the requests to endpoints, also of a run that fails."""
-    if grader.usage:
+def usage_lines(usages: Sequence[Usage], *, planned: bool) -> Iterator[str]:
+    """Yield the requests to endpoints in words."""
+    if usages:
         from grice.models.endpoint import in_words
 
-        for usage in grader.usage:
-            for line in in_words(usage, planned=False):
-                note(line)
+        for usage in usages:
+            yield from in_words(usage, planned=planned)
 
 
-@contextmanager
-def _progress(readings: Sequence[Reading], sample: int | None) -> Iterator[Progress | None]:
-    """Draw a progress bar on a terminal."""
-    if QUIET.get() or not sys.stderr.isatty():
-        yield None
-        return
-    from grice.cli.progress import Progress
-
-    with watched(None), Progress(readings, sample) as progress:  # one bar at a time
-        yield progress
-
-
-def _status(summary: Summary) -> int:
-    """Report failed scores, and return the exit status of a finished run."""
-    from grice.cli.terminal import one_line
-
+def _warn_of_failures(summary: Summary) -> None:
     for metric in summary.metrics:
         if failed := metric.counts.get("failed", 0):
             scores = plural(sum(metric.counts.values()), "score")
@@ -186,43 +177,22 @@ def _status(summary: Summary) -> int:
                 often = f"most often ({common.count:,}): {one_line(common.reason)}; "
             first = one_line(metric.failure or "")
             warn(f"{metric.metric}: {failed:,} of {scores} failed, {often}the first: {first}")
-    if not summary.skipped and not summary.failed:
-        return DONE
-    return UNUSABLE if summary.failed == summary.scores else PARTIAL
 
 
-def _show(
-    readings: Sequence[Reading],
-    summary: Summary,
-    reviewer: Reviewer,
-    output: OutputPath | None,
-    *,
-    as_json: bool,
-) -> None:
-    from grice.scoring.summary import notes
-
-    for reading in readings:
-        note(f"{reading.source}: read as {reading.format}")
-    for line in notes(summary):
-        note(line)
-    to_file = str(output or "-") not in ("-", "/dev/stdout")
-    if to_file or (sys.stdout.isatty() and not as_json):
-        from grice.cli.terminal import summary_view
-
-        view = summary_view(summary, reviewer.review())
-        emit_rows([summary.record()], view, as_json=as_json)
-    elif summary.skipped:
-        for problem in summary.problems:
-            warn(problem)
-        warn(f"{plural(summary.skipped, 'record')} could not be read")
-
-
-def _grading(scoring: Scoring, reading: Input, speakers: Sequence[str]) -> Grading:
-    """Return the options of a run as a record for the workers of an engine."""
-    from grice.integrations import Grading
+def _score_on_engine(
+    engine: str,
+    files: Sequence[str],
+    output: str,
+    scoring: Scoring,
+    reading: Input,
+    speakers: Sequence[str],
+    address: str | None,
+) -> Output:
+    """Score each file by a worker; the status is 4 if a file could not be scored."""
+    from grice.integrations import Grading, score_on
 
     chosen = loader(scoring, speakers).keywords
-    return Grading(
+    grading = Grading(
         tuple(names(scoring.metrics)),
         options=chosen["options"],
         speakers=tuple(speakers),
@@ -232,14 +202,6 @@ def _grading(scoring: Scoring, reading: Input, speakers: Sequence[str]) -> Gradi
         format=reading.format,
         columns=columns_of(reading),
     )
-
-
-def _score_on_engine(
-    engine: str, files: Sequence[str], output: str, grading: Grading, address: str | None
-) -> Output:
-    """Score each file by a worker; the status is 4 if a file could not be scored."""
-    from grice.integrations import score_on
-
     shards = []
     for shard in score_on(engine, files, output, grading, address=address):
         shards.append(shard)
@@ -255,3 +217,49 @@ def _score_on_engine(
     line = f"{written} in {output}, each named by a hash of its input"
     status = UNUSABLE if broken == len(shards) else PARTIAL if broken or failed else DONE
     return Output(shards, [Lines([line])], status)
+
+
+def summary_view(summary: Summary, worst: Review | None = None) -> View:
+    """Show a run: a line per metric, the lowest replies, and those to check first."""
+    drawn = summary.sample
+    of = f", drawn of {drawn.of:,} (seed {drawn.seed})" if drawn else ""
+    conversations = plural(summary.conversations, "conversation")
+    yield Lines([f"{conversations}, {plural(summary.turns, 'turn')}{of}"], style="bold")
+    rows = []
+    for metric in summary.metrics:
+        counts = [f"{metric.counts.get(status, 0):,}" for status in ("ok", "abstained", "failed")]
+        mean = number(metric.mean.value if metric.mean else None)
+        rows.append((metric.metric, mean, bounds(metric.mean), *counts))
+    yield Table(("metric", "mean", "95 % interval", "ok", "abstained", "failed"), rows)
+    for metric in summary.metrics:
+        if metric.lowest:
+            yield Lines(["", f"lowest {metric.metric}"], style="bold")
+            for low in metric.lowest:
+                yield _turn(number(low.value), low.conversation, low.turn, low.text, low.reason)
+    flawed = [item for item in worst.items if item.has_flaw] if worst else []
+    if worst and flawed:
+        from grice.detectors import in_words
+
+        title = "to look at first, by the probability that a person would mark it"
+        yield Lines(["", title], style="bold")
+        if worst.certain:
+            yield Lines([f"certain flaws: {in_words(worst.certain)}"])
+        for item in flawed:
+            why = f"{item.headline}, by {item.metric}" if item.metric else item.headline
+            why += f": {item.reason}" if item.reason else ""
+            yield _turn(item.certainty, item.conversation, item.turn, item.reply, why)
+    if summary.skipped:
+        skipped = plural(summary.skipped, "record")
+        yield Lines(["", f"{skipped} could not be read"], style="bold red")
+        yield Lines(summary.problems[:FIRST], indent=2)
+        if summary.skipped > FIRST:
+            yield Lines([f"… and {summary.skipped - FIRST:,} more"], indent=2)
+
+
+def _turn(value: str, conversation: str, turn: int | None, text: str, reason: str | None) -> Table:
+    """Show a value beside its place and text, and the reason."""
+    from grice.text.markup import as_read
+
+    place = one_line(conversation if turn is None else f"{conversation} #{turn}")
+    shown = f"{place}  {one_line(as_read(text))}" if text else place
+    return Table((), [(f"{value:>6}", shown), *([("", one_line(reason))] if reason else [])])

@@ -6,10 +6,8 @@ import os
 from typing import TYPE_CHECKING
 
 from grice.cli.options import check_options, load_grader
-from grice.cli.output import Output
-from grice.cli.streams import DONE, UNMET, note
+from grice.cli.output import DONE, UNMET, Output, listing, note
 from grice.errors import InputError
-from grice.tables import Lines, Table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,7 +15,6 @@ if TYPE_CHECKING:
     from grice.cli.derive import Count, Scoring
     from grice.serve.server import Reply
 
-EXTRAS = ("serve",)
 KEY = "GRICE_SERVE_KEY"
 """Variable with the key that each request has to carry."""
 
@@ -45,7 +42,12 @@ def run(
 
     check_options(scoring)
     limits = Limits(concurrency=concurrency)
-    key = stated_key()
+    key = os.environ.get(KEY)
+    if key is not None and not (key.isascii() and key.isprintable() and key.strip() == key != ""):
+        raise InputError(
+            f"{KEY} holds no key: set it to printable ASCII without spaces around it, such as the "
+            "output of openssl rand -hex 32, or unset it to answer everybody"
+        )
     with load_grader(scoring, speaker) as grader:
         if check:
             return replies_output(replies_of(application(grader, limits=limits)))
@@ -59,25 +61,12 @@ def run(
     return DONE
 
 
-def stated_key() -> str | None:
-    """Return the key of ``GRICE_SERVE_KEY``; None if it is not set."""
-    key = os.environ.get(KEY)
-    if key is not None and not (key.isascii() and key.isprintable() and key.strip() == key != ""):
-        raise InputError(
-            f"{KEY} holds no key: set it to printable ASCII without spaces around it, such as the "
-            "output of openssl rand -hex 32, or unset it to answer everybody"
-        )
-    return key
-
-
 def replies_output(replies: Sequence[Reply]) -> Output:
     """Return the replies of a check; the status is 1 if a request failed."""
-    rows = [
+    answered = all(reply.status == 200 for reply in replies)
+    rows = (
         {"method": reply.request.method, "path": reply.request.path, "status": reply.status}
         for reply in replies
-    ]
-    cells = [tuple(str(cell) for cell in row.values()) for row in rows]
-    answered = all(reply.status == 200 for reply in replies)
+    )
     verdict = "Everything is answered." if answered else "Not everything is answered."
-    table = Table(("request", "path", "status"), cells, words=2)
-    return Output(rows, [table, Lines([verdict])], DONE if answered else UNMET)
+    return listing(rows, verdict, status=DONE if answered else UNMET)
