@@ -68,26 +68,20 @@ def read_texts(
         places = np.asarray(offsets, np.int64).reshape(-1, 2)
         fresh = (places[:, 1] > places[:, 0]) & (places[:, 0] + before >= start)
         pieces_of[number].append((states[fresh], places[fresh] + before))
-    return [_joined(text, pieces) for text, pieces in zip(texts, pieces_of, strict=True)]
+    readings = []
+    for text, pieces in zip(texts, pieces_of, strict=True):
+        places = np.concatenate([offsets for _, offsets in pieces])
+        states = np.concatenate([states for states, _ in pieces])
+        readings.append(TextReading(text, states, places[:, 0], places[:, 1]))
+    return readings
 
 
-def _joined(text: str, pieces: list[tuple[Array, NDArray[np.int64]]]) -> TextReading:
-    states = np.concatenate([states for states, _ in pieces])
-    places = np.concatenate([offsets for _, offsets in pieces])
-    return TextReading(text, states, places[:, 0], places[:, 1])
-
-
-CUES = (
-    ("because", "since", "as", "cause"),
-    ("so", "therefore", "then", "thus"),
-    ("but", "though", "although", "however", "yet"),
-    ("if", "when", "while", "unless", "until"),
-    ("to", "for"),
-    ("and", "or", ","),
-    ("is", "are", "was", "were", "am", "'s", "be", "been"),
-    ("at", "in", "on", "near", "from", "of"),
-    ("not", "n't", "no", "never"),
+_CUES = (
+    "because since as cause;so therefore then thus;but though although however yet;"
+    "if when while unless until;to for;and or ,;is are was were am 's be been;"
+    "at in on near from of;not n't no never"
 )
+CUES = [frozenset(cues.split()) for cues in _CUES.split(";")]
 """Words between two spans that often say how they are linked."""
 
 NEAR = 60  # Characters between two spans up to which words between them count as cues

@@ -21,10 +21,8 @@ from grice_tasks.task import Task
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     from grice.data import Span
-    from grice.models.loader import ModelLoader
     from grice.stats.estimate import Estimate
     from grice_tasks.cider.files import Dialogue, Place
 
@@ -38,14 +36,6 @@ class PlacedLink(NamedTuple):
     head: Place
     relation: str
     tail: Place
-
-
-def _read(path: Path) -> list[Dialogue]:
-    return list(read_dialogues(path).dialogues)
-
-
-def _models(models: ModelLoader) -> TripletModels:
-    return models.load("builtin:triplets", TripletModels)
 
 
 def _predict(models: TripletModels, dialogues: Sequence[Dialogue]) -> list[list[PlacedLink]]:
@@ -145,4 +135,11 @@ def _shared(first: Place, second: Place) -> float:
     return max(common, 0) / whole if whole else 0.0
 
 
-TASK = Task("cider", _read, _models, _predict, _score, _baselines)
+TASK = Task(
+    "cider",
+    lambda path: read_dialogues(path).dialogues,
+    lambda models: models.load("builtin:triplets", TripletModels),
+    _predict,
+    _score,
+    _baselines,
+)

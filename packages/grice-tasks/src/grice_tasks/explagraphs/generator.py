@@ -356,13 +356,18 @@ class GraphGenerator:
                     concepts.append(Candidate(word, "outside", 0.0, 0.0, 0.0))
         if not concepts:
             return []
-        vectors = np.stack([self._short(candidate.text) for candidate in concepts])
-        scores = self._scores([candidate.text for candidate in concepts])
+        words = [candidate.text for candidate in concepts]
+        vectors = np.stack([self._short(word) for word in words])
+        whole = with_one(np.stack([self._features.vector(word) for word in words]))
+        # Log probability of every fact, shape (heads, tails, relations).
+        scores = np.asarray(-np.logaddexp(0, -self._links.grid(whole, whole)), np.float32)
+        names = relation_names()
         best: dict[Graph, Filled] = {}
         for template, slots in near:
             filled = fill(template, slots, concepts, vectors, scores)
             if filled is not None:
-                graph = depth_first(_graph(filled, concepts))
+                facts = (Triple(words[h], names[r], words[t]) for h, r, t in filled.facts)
+                graph = depth_first(Graph(tuple(facts)))
                 best[graph] = max(filled, best.get(graph, filled))
         ranked = sorted(best, key=lambda graph: -best[graph].score)
         valid = (graph for graph in ranked if check_graph(write_graph(graph), belief, argument).ok)
@@ -370,21 +375,6 @@ class GraphGenerator:
 
     def _short(self, text: str) -> Array:
         return unit_vector(self._features.axes(text))
-
-    def _scores(self, texts: Sequence[str]) -> Array:
-        """Return the log probability of every fact, shape ``(heads, tails, relations)``."""
-        vectors = with_one(np.stack([self._features.vector(text) for text in texts]))
-        return np.asarray(-np.logaddexp(0, -self._links.grid(vectors, vectors)), np.float32)
-
-
-def _graph(filled: Filled, concepts: Sequence[Candidate]) -> Graph:
-    names = relation_names()
-    return Graph(
-        tuple(
-            Triple(concepts[head].text, names[r], concepts[tail].text)
-            for head, r, tail in filled.facts
-        )
-    )
 
 
 def generate_graphs(

@@ -13,22 +13,6 @@ from grice_tasks.task import Task
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from grice.models.loader import ModelLoader
-    from grice.stats.estimate import Estimate
-
-
-def _models(models: ModelLoader) -> GraphClassifiers:
-    return models.load("builtin:graphs", GraphClassifiers)
-
-
-def _predict(models: GraphClassifiers, samples: Sequence[Sample]) -> list[Prediction]:
-    return models.predict(samples)
-
-
-def _score(samples: Sequence[Sample], answers: Sequence[Prediction]) -> dict[str, Estimate]:
-    """Return the measures of ``grice explagraphs score`` that need no classifier."""
-    return score_system(samples, answers).measures
-
 
 def _baselines(samples: Sequence[Sample]) -> dict[str, list[Prediction]]:
     """Return a chain of the longest words, with the stance by negating words, and always one."""
@@ -46,4 +30,11 @@ def _baselines(samples: Sequence[Sample]) -> dict[str, list[Prediction]]:
     }
 
 
-TASK = Task("explagraphs", read_samples, _models, _predict, _score, _baselines)
+TASK = Task(
+    "explagraphs",
+    read_samples,
+    lambda models: models.load("builtin:graphs", GraphClassifiers),
+    lambda models, samples: models.predict(samples),
+    lambda samples, answers: score_system(samples, answers).measures,
+    _baselines,
+)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from itertools import combinations, permutations
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import msgspec
 import numpy as np
@@ -19,7 +19,7 @@ import numpy as np
 from grice.models.mlp import Mlp
 from grice_tasks.situatedgen.examples import finished
 from grice_tasks.situatedgen.frames import named, needs_article
-from grice_tasks.situatedgen.records import CONTEXTS
+from grice_tasks.situatedgen.records import contexts_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -77,12 +77,17 @@ class Recomposer:
         self._tagger = tagger
         self._encoder = encoder
         self._known: dict[str, Array] = {}
-        self._kinds: dict[str, str] = {}
+        self._kinds: dict[str, Context | Literal[""]] = {}
 
     def generate(self, keywords: Sequence[Sequence[str]]) -> list[str]:
         """Return two sentences for each list of keywords; empty for an empty list."""
         self._read(word for line in keywords for word in line)
-        return [self._write(line) if line else "" for line in keywords]
+        written = []
+        for line in keywords:
+            sides = list(zip(line, self.group(line), strict=True))
+            parts = ([word for word, side in sides if side == wanted] for wanted in (0, 1))
+            written.append(" ".join(self._fill(part) for part in parts if part))
+        return written
 
     def group(self, keywords: Sequence[str], *, weight: float = WEIGHT) -> list[int]:
         """Return for each keyword the sentence it goes to, 0 or 1."""
@@ -101,23 +106,15 @@ class Recomposer:
         scores -= 0.15 * np.abs(2 * sides.sum(axis=1) - count)
         return list(partings[int(scores.argmax())])
 
-    def _write(self, keywords: Sequence[str]) -> str:
-        groups = self.group(keywords)
-        parts = [
-            [word for word, side in zip(keywords, groups, strict=True) if side == wanted]
-            for wanted in (0, 1)
-        ]
-        return " ".join(self._fill(part) for part in parts if part)
-
     def _read(self, words: Iterable[str]) -> None:
         """Learn each keyword's vector, and its kind of context or that it has none."""
         fresh = [word for word in dict.fromkeys(words) if word not in self._kinds]
         self._encode(fresh)
         tagged = self._tagger.find([CARRIER.format(word) for word in fresh])
         for word, text in zip(fresh, tagged, strict=True):
-            kinds = [CONTEXTS.get(entity.label, "") for entity in text.entities]
-            kind = next(filter(None, kinds), "")
-            self._kinds[word] = kind if kind != "GEO" or self._frames.is_place(word) else ""
+            kinds = [kind for _, kind in contexts_in(text.entities)]
+            known = kinds and (kinds[0] != "GEO" or self._frames.is_place(word))
+            self._kinds[word] = kinds[0] if known else ""
 
     def _ties(self, keywords: Sequence[str]) -> Array:
         """Return how likely two keywords share a sentence, in log odds, shape ``(k, k)``."""
@@ -136,19 +133,13 @@ class Recomposer:
         """Return how well a keyword goes with a context, above its mean over all contexts."""
         count = len(keywords)
         fits = np.zeros((count, count), np.float32)
-        held: list[tuple[int, str, Context]] = []
-        for i, word in enumerate(keywords):
-            if self._kinds[word] == "GEO":
-                held.append((i, word, "GEO"))
-            elif self._kinds[word] == "TEMP":
-                held.append((i, word, "TEMP"))
-        names = [(word, kind) for _, word, kind in held]
+        held = [i for i, word in enumerate(keywords) if self._kinds[word]]
+        names = [(keywords[i], kind) for i in held if (kind := self._kinds[keywords[i]])]
         for j, word in enumerate(keywords):
             if self._kinds[word] or len(names) < 2:
                 continue
             scores = np.array(self._judge.fit(word, names), np.float32)
-            for (i, _, _), above in zip(held, scores - scores.mean(), strict=True):
-                fits[i, j] = fits[j, i] = above
+            fits[held, j] = fits[j, held] = scores - scores.mean()
         return fits
 
     def _fill(self, keywords: Sequence[str]) -> str:

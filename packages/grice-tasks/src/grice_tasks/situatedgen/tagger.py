@@ -15,7 +15,6 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-import msgspec
 import numpy as np
 
 from grice.errors import ModelFolderError
@@ -55,45 +54,30 @@ EDGE = re.compile(
 TAIL = re.compile(r"\s(?:and|of|in|at|on|or|to|than|after|before|is|the|a|every|each)$")
 
 
-class _Form(msgspec.Struct):
-    label: str
-    form: str | list[str]
-
-
-class _File(msgspec.Struct):
-    parts: dict[str, str | list[str]]
-    forms: list[_Form]
-
-
-class _Patterns(NamedTuple):
-    month: re.Pattern[str]
-    forms: list[tuple[str, re.Pattern[str]]]
-
-
 @cache
-def _patterns() -> _Patterns:
-    """Return the patterns of ``dates.toml``, each with the parts it names put in."""
+def _patterns() -> tuple[re.Pattern[str], list[tuple[str, re.Pattern[str]]]]:
+    """Return the months, and labels with the patterns of ``dates.toml``, parts put in."""
     text = (files("grice_tasks.situatedgen") / "dates.toml").read_text("utf-8")
-    stated = msgspec.convert(tomllib.loads(text), _File)
+    stated = tomllib.loads(text)
     parts: dict[str, str] = {}
 
     def whole(form: str | list[str]) -> str:
         return re.sub(r"%([A-Z]+)%", lambda name: parts[name[1]], "".join(form))
 
-    for name, part in stated.parts.items():
+    for name, part in stated["parts"].items():
         parts[name] = whole(part)
     forms = [
-        (form.label, re.compile(rf"(?<![\w$-])(?:{whole(form.form)})(?!\w)", re.IGNORECASE))
-        for form in stated.forms
+        (each["label"], re.compile(rf"(?<![\w$-])(?:{whole(each['form'])})(?!\w)", re.IGNORECASE))
+        for each in stated["forms"]
     ]
-    return _Patterns(re.compile(parts["MONTH"], re.IGNORECASE), forms)
+    return re.compile(parts["MONTH"], re.IGNORECASE), forms
 
 
 def spelt_spans(text: str) -> list[TaggedSpan]:
     """Return the stretches that are dates, times or events by their words, without overlap."""
     matches = [
         TaggedSpan(match.start(), match.end(), label, 1.0)
-        for label, form in _patterns().forms
+        for label, form in _patterns()[1]
         for match in form.finditer(text)
     ]
     matches.sort(key=lambda span: (span.start - span.end, span.start))
@@ -113,10 +97,8 @@ def merge_spans(text: str, tagged: list[TaggedSpan]) -> tuple[TaggedSpan, ...]:
     spans = [_trimmed(text, span) for span in tagged]
     spans = [span for span in spans if not ALONE.fullmatch(text[span.start : span.end].strip())]
     spelt = spelt_spans(text)
-    if any(
-        date.label == "DATE" and _patterns().month.search(text, date.start, date.end)
-        for date in spelt
-    ):
+    month = _patterns()[0]
+    if any(date.label == "DATE" and month.search(text, date.start, date.end) for date in spelt):
         spans, spelt = (
             [entity for entity in side if not SEASON.fullmatch(text, entity.start, entity.end)]
             for side in (spans, spelt)
