@@ -3,10 +3,8 @@ from __future__ import annotations
 import gzip
 import re
 
-import msgspec
 import pytest
 
-from grice_tasks.situatedgen.build import Built, datasheet
 from grice_tasks.situatedgen.frames import Frames, named
 from grice_tasks.situatedgen.words import match_keywords
 
@@ -85,11 +83,3 @@ def test_a_living_thing_is_no_place_but_where_a_land_has_its_name(frames):
     assert frames.is_place("Fresno")
     assert named("Big Ben")
     assert not named("Snow")
-
-
-def test_a_datasheet_counts_what_splits_share(july):
-    other = msgspec.structs.replace(july, statements=("It is hot.", "July is cold in Australia."))
-    built = Built({"train": [july], "dev": [], "test": [other]}, {}, {})
-    sheet = datasheet(built, title="T", sources=[], settings="x")
-    assert "Statements in more than one split: 0." in sheet
-    assert "Sentences' keywords in more than one split: 2." in sheet

@@ -1,7 +1,8 @@
+"""From questions to a benchmark: statements, dates, marks, pairs, splits."""
+
 from __future__ import annotations
 
 import json
-import re
 
 import msgspec
 import numpy as np
@@ -9,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grice.cli import main
 from grice.errors import InputError, RecordError
 from grice.models.protocols import TaggedSpan
 from grice_tasks.situatedgen.build import (
+    Built,
     alike,
     build_benchmark,
     datasheet,
@@ -51,6 +52,35 @@ def test_yes_no_questions_are_turned_as_published(question, answer, start, expec
     assert yes_no_statement(question, answer, start) == expected
 
 
+@pytest.mark.parametrize(
+    ("question", "answer", "plan"),
+    [
+        ("People use a fork to", "eat", "People use a fork to eat"),
+        ("A day has ___ hours.", "24", "A day has 24 hours."),
+        ("A person visits Paris in what season?", "spring", "A person visits Paris in spring"),
+        ("You keep milk where?", "the fridge", "You keep milk in the fridge"),
+        ("Where people ski?", "the Alps", "people ski in the Alps"),
+        ("What grows best in a desert?", "a cactus", "A cactus grows best in a desert"),
+        ("Which planet is red?", "Mars", "Mars is red"),
+        ("Which season usually has snow?", "winter", "Winter has snow"),
+        ("Who might say a prayer?", "a monk", "A monk might say a prayer"),
+        ("I saw tracks. What animal is shy?", "a deer", "I saw tracks. A deer is shy"),
+        ("If it rains, what do people carry?", "an umbrella",
+         Plan("If it rains, ", "do people carry?", "an umbrella")),
+        ("In what month is it coldest in Chile?", "July",
+         Plan("", "is it coldest in Chile?", "in July")),
+        ("Where would you find canals?", "venice", Plan("", "would you find canals?", "in venice")),
+        ("What can Alice drive?", "a car.", Plan("", "can Alice drive?", "a car")),
+        ("Why would someone sleep?", "they are tired",
+         Plan("", "would someone sleep?", "they are tired")),
+        ("", "July", None),
+        ("Where is it hot?", " . ", None),
+    ],
+)  # fmt: skip
+def test_the_answer_stands_where_the_question_asks_for_it(question, answer, plan):
+    assert plan_choice(question, answer) == (Plan(plan, "", "") if isinstance(plan, str) else plan)
+
+
 def test_statements_of_every_form(clauses):
     inputs = [
         Question("a", "Spain has rivers.", True, "claim"),
@@ -67,79 +97,64 @@ def test_statements_of_every_form(clauses):
 
 
 @pytest.mark.parametrize(
-    ("text", "label", "stretch"),
+    ("text", "spans"),
     [
-        ("It began in 1999.", "DATE", "1999"),
-        ("It takes about 24 hours.", "TIME", "about 24 hours"),
-        ("He was born on July 4, 1776 there.", "DATE", "July 4, 1776"),
-        ("Jazz of the 1920s was loud.", "DATE", "the 1920s"),
-        ("He fought in World War II bravely.", "EVENT", "World War II"),
-        ("The U.S. is large.", "GPE", "The U.S."),
-        ("Music of the early 90's was loud.", "DATE", "the early 90's"),
-        ("It rains between June and August here.", "DATE", "between June and August"),
-        ("It dried two days in a row.", "DATE", "two days in a row"),
-        ("He waited for years in vain.", "DATE", "years"),
-        ("At the end of the first week they left.", "DATE", "the end of the first week"),
-        ("Plants of the Permian period are gone.", "DATE", "the Permian period"),
-        ("A six year old runs.", "DATE", "six year old"),
-        ("He met Hurricane Sandy bravely.", "EVENT", "Hurricane Sandy"),
-        ("People light lamps at Diwali.", "EVENT", "Diwali"),
-        ("She won the US Open.", "EVENT", "the US Open"),
-        ("Some US coins are old.", "GPE", "US"),
-        ("He heads the Kingdom of Malaysia.", "GPE", "the Kingdom of Malaysia"),
+        ("It began in 1999.", "DATE 1999"),
+        ("It takes about 24 hours.", "TIME about 24 hours"),
+        ("He was born on July 4, 1776 there.", "DATE July 4, 1776"),
+        ("Jazz of the 1920s was loud.", "DATE the 1920s"),
+        ("He fought in World War II bravely.", "EVENT World War II"),
+        ("The U.S. is large.", "GPE The U.S."),
+        ("Music of the early 90's was loud.", "DATE the early 90's"),
+        ("It rains between June and August here.", "DATE between June and August"),
+        ("It dried two days in a row.", "DATE two days in a row"),
+        ("He waited for years in vain.", "DATE years"),
+        ("At the end of the first week they left.", "DATE the end of the first week"),
+        ("Plants of the Permian period are gone.", "DATE the Permian period"),
+        ("A six year old runs.", "DATE six year old"),
+        ("He met Hurricane Sandy bravely.", "EVENT Hurricane Sandy"),
+        ("People light lamps at Diwali.", "EVENT Diwali"),
+        ("She won the US Open.", "EVENT the US Open"),
+        ("Some US coins are old.", "GPE US"),
+        ("He heads the Kingdom of Malaysia.", "GPE the Kingdom of Malaysia"),
+        ("He ran at the 1936 Summer Olympics.", "DATE 1936, EVENT Summer Olympics"),
+        ("It walked 2000 miles to the river.", ""),
     ],
 )
-def test_spelt_dates(text, label, stretch):
-    assert [(span.label, text[span.start : span.end]) for span in spelt_spans(text)] == [
-        (label, stretch)
-    ]
-
-
-def test_the_year_of_games_is_a_date_of_its_own():
-    text = "He ran at the 1936 Summer Olympics."
-    assert [(span.label, text[span.start : span.end]) for span in spelt_spans(text)] == [
-        ("DATE", "1936"), ("EVENT", "Summer Olympics"),
-    ]  # fmt: skip
+def test_dates_times_and_events_by_their_words(text, spans):
+    found = (f"{span.label} {text[span.start : span.end]}" for span in spelt_spans(text))
+    assert ", ".join(found) == spans
 
 
 @pytest.mark.parametrize(
     ("text", "tagged", "expected"),
     [
-        ("It fell over many years.", [("over many years", "DATE")], [("many years", "DATE")]),
-        ("In 2020 and 2021 it rose.", [("2020 and 2021", "DATE")],
-         [("2020", "DATE"), ("2021", "DATE")]),
+        ("It fell over many years.", [("over many years", "DATE")], ["many years"]),
+        ("In 2020 and 2021 it rose.", [("2020 and 2021", "DATE")], ["2020", "2021"]),
         ("The United States Capitol is white.", [("United States Capitol", "GPE")],
-         [("The United States", "GPE")]),
-        ("July is in the winter there.", [("July", "DATE"), ("the winter", "DATE")],
-         [("July", "DATE")]),
-        ("It was a hot day in May 1990.", [("a hot day", "DATE")], [("May 1990", "DATE")]),
-        ("He came a few days later.", [("a few days", "DATE")], [("a few days later", "DATE")]),
+         ["The United States"]),
+        ("July is in the winter there.", [("July", "DATE"), ("the winter", "DATE")], ["July"]),
+        ("It was a hot day in May 1990.", [("a hot day", "DATE")], ["May 1990"]),
+        ("He came a few days later.", [("a few days", "DATE")], ["a few days later"]),
         ("He came on the day after Monday.", [("the day after Monday", "DATE")],
-         [("the day after Monday", "DATE")]),
+         ["the day after Monday"]),
     ],
 )  # fmt: skip
-def test_what_is_spelt_puts_the_tagger_right(text, tagged, expected):
+def test_words_put_the_tagger_right(text, tagged, expected):
     spans = [TaggedSpan(text.index(word), text.index(word) + len(word), label, 0.5)
              for word, label in tagged]  # fmt: skip
     merged = merge_spans(text, spans)
-    assert [(text[span.start : span.end], span.label) for span in merged] == expected
-
-
-def test_no_date_in_a_weight():
-    assert spelt_spans("It walked 2000 miles to the river.") == []
-
-
-def test_masks_stand_for_whole_words():
-    assert mask("Oman is in Oman, no woman.", ["Oman"]) == "[UNK] is in [UNK], no woman."
+    assert [text[span.start : span.end] for span in merged] == expected
+    assert {span.label for span in merged} == {tagged[0][1]}
 
 
 def test_statements_without_context_are_left_out(tagger):
-    kept, left = mark_statements(
-        [Statement("a", "In Spain coffee is bitter."), Statement("b", "Snow is cold.")], tagger
-    )
-    assert [statement.id for statement in left] == ["b"]
+    given_texts = ("In Spain coffee is bitter.", "Snow is cold.")
+    kept, left = mark_statements([Statement(text[0], text) for text in given_texts], tagger)
+    assert [statement.id for statement in left] == ["S"]
     assert kept[0].keywords == ("Spain", "coffee")
     assert kept[0].masked == "In [UNK] [UNK] is bitter."
+    assert mask("Oman is in Oman, no woman.", ["Oman"]) == "[UNK] is in [UNK], no woman."
 
 
 @pytest.mark.parametrize(
@@ -158,60 +173,47 @@ def test_statements_without_context_are_left_out(tagger):
 )  # fmt: skip
 def test_rules_of_the_paper_and_of_the_released_code(second, rules, expected):
     assert refusal(marked("a", "Spain is hot."), second, rules) == expected
-
-
-def test_an_unknown_rule_set_is_named():
     with pytest.raises(InputError, match="papr"):
-        refusal(marked("a", "x"), marked("b", "y"), "papr")
-
-
-def unit(rows):
-    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+        refusal(second, second, "papr")
 
 
 @given(st.integers(2, 60), st.integers(0, 1000))
 def test_every_pair_from_the_threshold_on_comes_once(count, seed):
-    vectors = unit(np.random.default_rng(seed).normal(size=(count, 4)))
+    rows = np.random.default_rng(seed).normal(size=(count, 4))
+    vectors = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
     pairs = [(i, j) for i, j, _ in alike(vectors)]
-    cosines = vectors @ vectors.T
-    assert sorted(pairs) == [
-        (i, j) for i in range(count) for j in range(i + 1, count) if cosines[i, j] >= 0.8
-    ]
+    above = np.triu(vectors @ vectors.T >= 0.8, 1)
+    assert sorted(pairs) == list(zip(*np.nonzero(above), strict=True))
 
 
 def test_pairs_carry_their_score_and_context():
-    pairs, refused = mine_pairs(
-        [marked("a", "Spain is hot."), marked("b", "Chile is hot.", entity="Chile"),
-         marked("c", "Spain is old.")],
-        [(0, 1, 0.91234), (0, 2, 0.9)],
-    )  # fmt: skip
+    statements = [marked("a", "Spain is hot."), marked("b", "Chile is hot.", entity="Chile"),
+                  marked("c", "Spain is old.")]  # fmt: skip
+    pairs, refused = mine_pairs(statements, [(0, 1, 0.91234), (0, 2, 0.9)])
     assert pairs == [MinedPair(("a", "b"), 0.9123, ("GEO",))]
     assert refused == {"shared entity": 1}
 
 
 def test_splits_share_no_statement():
-    pairs = [
-        MinedPair((f"{group}-{i}", f"{group}-{j}"), 0.9, ("GEO",))
-        for group in range(20)
-        for i in range(4)
-        for j in range(i)
-    ] + [MinedPair(("0-0", "1-0"), 0.9, ("GEO",))]
+    names = [(f"{group}-{i}", f"{group}-{j}")
+             for group in range(20) for i in range(4) for j in range(i)]  # fmt: skip
+    pairs = [MinedPair(ids, 0.9, ("GEO",)) for ids in (*names, ("0-0", "1-0"))]
     splits, between = split_pairs(pairs)
     assert between <= 1
-    names = {key: {name for sample in part for name in sample.ids} for key, part in splits.items()}
-    assert not names["train"] & names["dev"]
-    assert not names["train"] & names["test"]
-    assert not names["dev"] & names["test"]
+    train, dev, test = ({name for pair in part for name in pair.ids} for part in splits.values())
+    assert not train & dev
+    assert not (train | dev) & test
     assert len(splits["test"]) <= 0.25 * 120
     assert sum(map(len, splits.values())) == 121 - between
     assert split_pairs(pairs) == (splits, between)
+    with pytest.raises(InputError, match="no pair"):
+        split_pairs([])
 
 
 def test_no_two_splits_share_the_keywords_of_a_sentence():
     def pair(name, first, second):
-        words = (*first, *second)
         places = (0,) * len(first) + (1,) * len(second)
-        return Sample(name, words, places, ("A.", "B."))
+        return Sample(name, (*first, *second), places, ("A.", "B."))
 
     train = [pair("a", ("Spain", "coffee"), ("Chile", "snow")), pair("b", ("x", "y"), ("z", "v"))]
     dev = [pair("c", ("snow", "chile"), ("Kenya", "tea"))]
@@ -219,11 +221,6 @@ def test_no_two_splits_share_the_keywords_of_a_sentence():
     splits, left_out = keep_apart({"train": train, "dev": dev, "test": test})
     assert splits == {"train": [], "dev": dev, "test": test}
     assert left_out == 2
-
-
-def test_nothing_to_split_is_said():
-    with pytest.raises(InputError, match="no pair"):
-        split_pairs([])
 
 
 def test_a_benchmark_from_statements(tagger, encoder, clauses):
@@ -234,7 +231,8 @@ def test_a_benchmark_from_statements(tagger, encoder, clauses):
     ]
     inputs.append(Statement("s::none", "Nothing is here."))
     inputs.append(Question("q", "Spain is in Asia.", False, "claim"))
-    built = build_benchmark(inputs, clauses=clauses, tagger=tagger, encoder=encoder)
+    parts = {"clauses": clauses, "tagger": tagger, "encoder": encoder}
+    built = build_benchmark(inputs, **parts)
     assert built.counts["statement without context"] == 1
     assert built.counts["no statement (false claim or unknown form)"] == 1
     some = next(sample for part in built.splits.values() for sample in part)
@@ -243,16 +241,19 @@ def test_a_benchmark_from_statements(tagger, encoder, clauses):
     sheet = datasheet(built, title="T", sources=["mine (CC0)"], settings="grice situatedgen build")
     assert "Statements in more than one split: 0." in sheet
     assert "mine (CC0)" in sheet
-
-
-def test_statements_without_any_context_are_refused(tagger, encoder, clauses):
     with pytest.raises(InputError, match="nothing can contrast"):
-        build_benchmark(
-            [Statement("a", "Snow is cold.")], clauses=clauses, tagger=tagger, encoder=encoder
-        )
+        build_benchmark([Statement("a", "Snow is cold.")], **parts)
 
 
-def test_reading_what_people_have(tmp_path):
+def test_a_datasheet_counts_what_splits_share(july):
+    other = msgspec.structs.replace(july, statements=("It is hot.", "July is cold in Australia."))
+    built = Built({"train": [july], "dev": [], "test": [other]}, {}, {})
+    sheet = datasheet(built, title="T", sources=[], settings="x")
+    assert "Statements in more than one split: 0." in sheet
+    assert "Sentences' keywords in more than one split: 2." in sheet
+
+
+def test_questions_and_statements_are_told_apart(tmp_path):
     file = tmp_path / "mine.jsonl"
     lines = [
         {"statement": "Spain is hot."},
@@ -282,52 +283,3 @@ def test_broken_input_is_named(tmp_path, text, problem):
     file.write_text(text)
     with pytest.raises((InputError, RecordError), match=problem):
         read_given(file)
-
-
-def test_samples_are_described_in_a_table(tmp_path, capsys, july):
-    path = tmp_path / "samples.jsonl"
-    path.write_bytes(msgspec.json.encode(july) + b"\n")
-    assert main(["situatedgen", "describe", str(path)]) == 0
-    out = capsys.readouterr().out
-    assert re.search(r"pairs +1\b", out)
-
-
-@pytest.mark.parametrize(
-    ("question", "answer", "statement"),
-    [
-        ("People use a fork to", "eat", "People use a fork to eat"),
-        ("A day has ___ hours.", "24", "A day has 24 hours."),
-        ("A person visits Paris in what season?", "spring", "A person visits Paris in spring"),
-        ("You keep milk where?", "the fridge", "You keep milk in the fridge"),
-        ("Where people ski?", "the Alps", "people ski in the Alps"),
-        ("What grows best in a desert?", "a cactus", "A cactus grows best in a desert"),
-        ("Which planet is red?", "Mars", "Mars is red"),
-        ("Which season usually has snow?", "winter", "Winter has snow"),
-        ("Who might say a prayer?", "a monk", "A monk might say a prayer"),
-        ("I saw tracks. What animal is shy?", "a deer", "I saw tracks. A deer is shy"),
-    ],
-)
-def test_the_answer_stands_where_the_question_asks_for_it(question, answer, statement):
-    assert plan_choice(question, answer) == Plan(statement, "", "")
-
-
-@pytest.mark.parametrize(
-    ("question", "answer", "plan"),
-    [
-        ("If it rains, what do people carry?", "an umbrella",
-         Plan("If it rains, ", "do people carry?", "an umbrella")),
-        ("In what month is it coldest in Chile?", "July",
-         Plan("", "is it coldest in Chile?", "in July")),
-        ("Where would you find canals?", "venice", Plan("", "would you find canals?", "in venice")),
-        ("What can Alice drive?", "a car.", Plan("", "can Alice drive?", "a car")),
-        ("Why would someone sleep?", "they are tired",
-         Plan("", "would someone sleep?", "they are tired")),
-    ],
-)  # fmt: skip
-def test_a_question_with_an_auxiliary_is_turned_round(question, answer, plan):
-    assert plan_choice(question, answer) == plan
-
-
-@pytest.mark.parametrize(("question", "answer"), [("", "July"), ("Where is it hot?", " . ")])
-def test_without_a_question_or_an_answer_there_is_no_statement(question, answer):
-    assert plan_choice(question, answer) is None
