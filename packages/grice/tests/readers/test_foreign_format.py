@@ -32,10 +32,7 @@ def test_its_files_are_recognised_and_scored(grice, tmp_path):
     assert done.returncode == 0, done.stderr
     scores = [json.loads(line) for line in done.stdout.splitlines()]
     assert [(score["conversation"], score["turn"]) for score in scores] == [
-        ("talks.txt:1", 0),
-        ("talks.txt:1", 1),
-        ("talks.txt:2", 0),
-        ("talks.txt:2", 1),
+        (f"talks.txt:{line}", turn) for line in (1, 2) for turn in (0, 1)
     ]
     done = grice("score", "talks.txt", "-m", "log_length", "--column", "text=body")
     assert done.returncode == 2

@@ -5,8 +5,6 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
-import pytest
-
 import grice
 from grice.readers import roles
 
@@ -88,24 +86,15 @@ def test_no_other_module_decides_roles_but_for_the_exceptions_that_are_needed():
     assert {each for each in ALLOWED if (PACKAGE / each[0]).exists()} - found == set()
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
-        'IS_BOT = lambda turn: turn.role == "assistant"\n',
-        'USERS = {"human", "Ann"}\n',
-        'def side(role):\n    return role in ("customer", "caller")\n',
-        'MEANT = {"bot": "B"}\n',
-        'MEANT = {"B": "Assistant"}\n',
-        'match role:\n    case "system":\n        pass\n',
-        'is_agent = speaker.startswith("agent")\n',
-    ],
-)
-def test_a_second_place_is_found(source, tmp_path):
-    (tmp_path / "metrics").mkdir()
-    (tmp_path / "metrics" / "sides.py").write_text(source)
-    assert {module for module, _ in decided_elsewhere(tmp_path)} == {"metrics/sides.py"}
-
-
-def test_a_message_that_is_written_is_no_decision(tmp_path):
-    (tmp_path / "ask.py").write_text('ASKED = [{"role": "user", "content": "Is it far?"}]\n')
-    assert decided_elsewhere(tmp_path) == set()
+def test_a_second_place_is_found_and_a_message_that_is_written_is_none(tmp_path):
+    for source, expected in (
+        ('IS_BOT = lambda turn: turn.role == "assistant"', "assistant"),
+        ('def side(role):\n    return role in ("customer", "caller")', "customer"),
+        ('MEANT = {"bot": "B"}', "bot"),
+        ('match role:\n    case "system":\n        pass', "system"),
+        ('is_agent = speaker.startswith("agent")', "agent"),
+        ('ASKED = [{"role": "user", "content": "Is it far?"}]', None),
+    ):
+        (tmp_path / "sides.py").write_text(source)
+        words = {word for _, word in decided_elsewhere(tmp_path)}
+        assert (expected in words) if expected else not words

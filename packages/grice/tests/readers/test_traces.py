@@ -123,19 +123,13 @@ def test_tools_and_reasoning_are_no_turns(reading):
 
 
 def test_openllmetry_and_console_spans_are_read(reading):
-    [talk] = reading(
-        {
-            "name": "openai.chat",
-            "context": {"trace_id": "0x9", "span_id": "0x1"},
-            "attributes": {
-                "gen_ai.prompt.0.role": "user",
-                "gen_ai.prompt.0.content": "Is it far?",
-                "gen_ai.completion.0.role": "assistant",
-                "gen_ai.completion.0.content": "No.",
-                "traceloop.association.properties.session_id": "s",
-            },
-        }
-    )
+    attributes = {
+        "gen_ai.prompt.0.role": "user", "gen_ai.prompt.0.content": "Is it far?",
+        "gen_ai.completion.0.role": "assistant", "gen_ai.completion.0.content": "No.",
+        "traceloop.association.properties.session_id": "s",
+    }  # fmt: skip
+    context = {"trace_id": "0x9", "span_id": "0x1"}
+    [talk] = reading({"name": "openai.chat", "context": context, "attributes": attributes})
     assert (talk.id, spoken(talk)) == ("s", [("user", "Is it far?"), ("assistant", "No.")])
 
 
@@ -151,24 +145,24 @@ def test_messages_of_langchain_have_the_roles_of_openai(reading):
     assert spoken(talk) == [("user", "Is it far?"), ("assistant", "No.")]
 
 
-def test_a_run_that_failed_is_a_broken_record(reading):
-    [problem] = reading(
-        {"id": "r", "run_type": "llm", "inputs": {"input": "Hi."}, "error": "RateLimitError"}
-    )
-    assert "failed with 'RateLimitError'" in str(problem)
+@pytest.mark.parametrize(
+    ("record", "form", "problem"),
+    [
+        ({"id": "r", "run_type": "llm", "inputs": {"input": "Hi."}, "error": "RateLimitError"},
+         "langsmith", "failed with 'RateLimitError'"),
+        ({"object": "chat.completion", "choices": [{"message": {}}]}, "openai",
+         "without its request"),
+    ],
+)  # fmt: skip
+def test_half_a_call_is_a_broken_record(reading, record, form, problem):
+    [error] = reading(record, format=form)
+    assert problem in str(error)
 
 
 def test_answers_of_an_interface_hold_several(reading):
     run = {"run_type": "chain", "inputs": {"question": "Is it far?"}, "outputs": {"output": "No."}}
     records = reading({"runs": [{"id": "a", **run}, {"id": "b", **run}]})
     assert [record.id for record in records] == ["a", "b"]
-
-
-def test_a_response_without_its_request_is_named(reading):
-    [problem] = reading(
-        {"object": "chat.completion", "choices": [{"message": {}}]}, format="openai"
-    )
-    assert "without its request" in str(problem)
 
 
 def test_a_data_set_on_disk_is_read_with_all_its_splits(tmp_path):

@@ -1,8 +1,10 @@
-"""Columns of tables: the names that are known, the ones a user gives, and refused ones."""
+"""Tables, as text and of Arrow: rows, known columns, those a user names, and refused ones."""
 
 from __future__ import annotations
 
+import gzip
 import json
+import sys
 from itertools import count
 
 import pytest
@@ -193,18 +195,16 @@ def test_columns_are_for_tables(tmp_path, content):
         (["text"], "--column text: write PART=NAME"),
         (["text=was", "text=wer"], "text is given twice: 'was' and 'wer'"),
         (["txt=was"], "a column cannot be 'txt'; did you mean 'text'?"),
+        (["text=zzz"], "no column 'zzz'"),
+        ([], "--column text=NAME"),
     ],
 )
-def test_wrong_options_are_refused(odd, capsys, words, problem):
-    assert main(["score", str(odd), *(f"--column={word}" for word in words)]) == 2
-    assert problem in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("command", ["score", "perturb", "rerank"])
-def test_the_option_is_that_of_every_command_that_reads_files(odd, capsys, command):
-    for words, problem in (([], "--column text=NAME"), (["--column=text=zzz"], "no column 'zzz'")):
-        assert main([command, str(odd), *words]) == 2
-        assert problem in " ".join(capsys.readouterr().err.split())
+def test_wrong_options_are_refused_by_every_command_that_reads_files(
+    odd, capsys, command, words, problem
+):
+    assert main([command, str(odd), *(f"--column={word}" for word in words)]) == 2
+    assert problem in " ".join(capsys.readouterr().err.split())
 
 
 def test_explain_takes_it_too(odd, capsys):
@@ -228,55 +228,6 @@ def test_another_column_is_another_run(odd, tmp_path):
     assert {json.loads(line)["conversation"] for line in out.read_text().splitlines()} == {"t:2"}
 
 
-class TestArrow:
-    @pytest.fixture
-    def table(self):
-        pa = pytest.importorskip("pyarrow")
-        cells = zip(*TALKS, strict=True)
-        return pa.table({name: list(c) for name, c in zip(NAMED.values(), cells, strict=True)})
-
-    @pytest.fixture
-    def parquet(self, tmp_path):
-        from pyarrow import parquet
-
-        def write(table):
-            parquet.write_table(table, tmp_path / "t.parquet")
-            return tmp_path / "t.parquet"
-
-        return write
-
-    def test_columns_are_named_in_the_same_way(self, table, parquet):
-        path = parquet(table)
-        with pytest.raises(InputError, match="--column text=NAME"):
-            grice.read(path)
-        assert ids(path, columns=NAMED) == ["T-1", "T-2"]
-        with pytest.raises(InputError, match="no column 'wsa' for text; did you mean 'was'"):
-            grice.read(path, columns=NAMED | {"text": "wsa"})
-
-    def test_rows_of_a_table_of_a_program_need_not_stand_together(self, table):
-        with grice.load("log_length") as grader:
-            scores = score_table(grader, table.take([0, 2, 1, 3]), columns=NAMED)
-        assert scores.column("conversation").to_pylist() == ["T-1", "T-2"]
-
-    def test_many_rows_without_a_conversation_are_refused(self, table, parquet):
-        rows = table.select(["wer", "was"]).rename_columns(["speaker", "text"]).take([0] * 21)
-        with pytest.raises(InputError, match="more than 20 rows"):
-            grice.read(parquet(rows))
-        assert len(ids(parquet(rows.slice(1)))) == 1
-
-    def test_pairs_with_a_conversation_are_grouped(self, table, parquet):
-        first, second = grice.read(
-            parquet(table.rename_columns(["session_id", "question", "answer"]))
-        )
-        assert (len(first.turns), second.id) == (4, "T-2")
-
-    def test_a_small_file_with_a_carriage_return_is_not_called_text(self, table, parquet):
-        for number in range(40):  # until no line feed is in it by chance
-            rows = type(table).from_pydict({"question": ["a\r" * number], "answer": ["b"]})
-            [talk] = grice.read(parquet(rows))
-            assert talk.targets is not None
-
-
 @pytest.mark.parametrize("text", ["Où est-elle ?", "é" * 40_000])
 def test_a_row_that_is_not_utf8_is_reported_and_the_others_are_read(tmp_path, text):
     path = tmp_path / "log.csv"
@@ -289,3 +240,128 @@ def test_a_row_that_is_not_utf8_is_reported_and_the_others_are_read(tmp_path, te
     assert "not UTF-8" in str(error)
     [talk] = [record for record in records if isinstance(record, grice.Conversation)]
     assert [turn.text for turn in talk.turns] == ["Where is it?", "In the shop."]
+
+
+def test_a_response_per_row_with_several_references(tmp_path):
+    (tmp_path / "t.csv").write_text(
+        "ID;Context;Response;Reference_1;Reference 2;model\n"
+        '1;"Hi; you\nFar?";"say ""near""";a;b;m\n2;;alone;;;m\n'
+    )
+    first, second = grice.read(tmp_path / "t.csv")
+    assert [turn.text for turn in first.turns] == ["Hi; you", "Far?", 'say "near"']
+    assert first.turns[2].references == ("a", "b")
+    assert (first.targets, first.meta) == ((2,), {"model": "m"})
+    assert (second.targets, spoken(second)) == ((0,), [("A", None, "alone")])
+
+
+def test_a_turn_per_row_whose_quotes_are_text_behind_tabs(tmp_path):
+    (tmp_path / "t.tsv").write_text(
+        "id\tconversation_id\tspeaker\ttext\ttime\n"
+        '1\tx\tAnn\t"Hi" she said\t9:00\n2\tx\tBob\tHo\t\n3\ty\t\tHe said "no\t\n'
+    )
+    first, second = grice.read(tmp_path / "t.tsv")
+    assert (first.id, second.id) == ("x", "y")
+    assert first.turns[0] == grice.Turn("Ann", '"Hi" she said', time="9:00", meta={"id": "1"})
+    assert spoken(second) == [("A", None, 'He said "no')]
+
+
+TURNS = [{"speaker": "Ann", "text": "Is it far?"}, {"speaker": "Bob", "text": "Ten minutes."}]
+MESSAGES = [{"role": "user", "content": "Is it far?"}, {"role": "assistant", "content": "No."}]
+
+
+class TestArrow:
+    @pytest.fixture
+    def write(self, tmp_path):
+        """Return what writes rows, or a table, as a file of the format of its name."""
+        pa = pytest.importorskip("pyarrow")
+        from pyarrow import feather, parquet
+
+        def write(content, name="t.parquet", **options):
+            if not isinstance(content, pa.Table):
+                content = pa.Table.from_pylist(content)
+            writer = feather.write_feather if name.endswith("arrow") else parquet.write_table
+            writer(content, str(tmp_path / name), **options)
+            return tmp_path / name
+
+        return write
+
+    @pytest.fixture
+    def table(self):
+        pa = pytest.importorskip("pyarrow")
+        cells = zip(*TALKS, strict=True)
+        return pa.table({name: list(c) for name, c in zip(NAMED.values(), cells, strict=True)})
+
+    @pytest.mark.parametrize("name", ["t.parquet", "t.arrow"])
+    def test_a_row_is_a_conversation_where_a_column_lists_turns(self, write, name):
+        reading = grice.read(write([{"id": "d1", "turns": TURNS, "split": "test"}], name))
+        [conversation] = reading
+        assert f"t.{reading.format}" == name
+        assert (conversation.id, conversation.meta) == ("d1", {"split": "test"})
+        assert [turn.text for turn in conversation.turns] == ["Is it far?", "Ten minutes."]
+
+    def test_messages_and_responses_are_read_as_from_json_lines(self, write):
+        [chat] = grice.read(write([{"messages": MESSAGES}]))
+        assert [turn.role for turn in chat.turns] == ["user", "assistant"]
+        [answered] = grice.read(write([{"context": "Is it far?", "response": "Ten minutes."}]))
+        assert answered.targets == (1,)
+
+    def test_columns_are_named_in_the_same_way(self, table, write):
+        path = write(table)
+        with pytest.raises(InputError, match="--column text=NAME"):
+            grice.read(path)
+        assert ids(path, columns=NAMED) == ["T-1", "T-2"]
+        with pytest.raises(InputError, match="no column 'wsa' for text; did you mean 'was'"):
+            grice.read(path, columns=NAMED | {"text": "wsa"})
+        with pytest.raises(InputError, match=r"are convers_id, txt .*'conversation_id' .*'text'"):
+            grice.read(write([{"convers_id": "a", "txt": "Hello."}]))
+
+    def test_rows_of_a_table_of_a_program_need_not_stand_together(self, table):
+        with grice.load("log_length") as grader:
+            scores = score_table(grader, table.take([0, 2, 1, 3]), columns=NAMED)
+        assert scores.column("conversation").to_pylist() == ["T-1", "T-2"]
+
+    def test_many_rows_without_a_conversation_are_refused(self, table, write):
+        rows = table.select(["wer", "was"]).rename_columns(["speaker", "text"]).take([0] * 21)
+        with pytest.raises(InputError, match="more than 20 rows"):
+            grice.read(write(rows))
+        assert len(ids(write(rows.slice(1)))) == 1
+
+    @pytest.mark.parametrize("names", ["session_id,question,answer", "session_id,speaker,text"])
+    def test_rows_are_grouped_across_row_groups_and_out_of_gzip(self, table, write, names):
+        path = write(table.rename_columns(names.split(",")), row_group_size=1)
+        packed = path.with_suffix(".gz")
+        packed.write_bytes(gzip.compress(path.read_bytes()))
+        first, second = grice.read(path)
+        assert (first.id, second.id) == ("T-1", "T-2")
+        assert len(first.turns) == (4 if "answer" in names else 2)
+        assert list(grice.read(packed)) == [first, second]
+
+    def test_a_broken_row_is_named_by_its_number_and_the_others_are_read(self, write):
+        good, bad, last = grice.read(write([{"turns": TURNS}, {"turns": []}, {"turns": TURNS}]))
+        assert isinstance(bad, RecordError)
+        assert bad.line == 2
+        assert good.turns == last.turns
+
+    @pytest.mark.parametrize("kept", [6, 200])
+    def test_a_cut_file_is_refused(self, table, write, kept):
+        path = write(table)
+        path.write_bytes(path.read_bytes()[:kept])
+        with pytest.raises(InputError, match="cannot be read"):
+            grice.read(path)
+
+    def test_a_table_without_rows_is_refused(self, table, write):
+        for name in ("t.parquet", "t.arrow"):
+            with pytest.raises(InputError, match="no row"):
+                grice.read(write(table.slice(0, 0), name))
+
+    @pytest.mark.parametrize("name", ["t.parquet", "t.arrow"])
+    def test_without_pyarrow_the_extra_is_named(self, write, name, monkeypatch):
+        path = write([{"turns": TURNS}], name)
+        monkeypatch.setitem(sys.modules, "pyarrow", None)
+        with pytest.raises(InputError, match=r'pip install "grice\[arrow\]"'):
+            grice.read(path)
+
+    def test_a_small_file_with_a_carriage_return_is_not_called_text(self, write):
+        for number in range(40):  # until no line feed is in it by chance
+            [talk] = grice.read(write([{"question": "a\r" * number, "answer": "b"}]))
+            assert talk.targets is not None
