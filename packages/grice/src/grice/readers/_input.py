@@ -48,10 +48,8 @@ _BINARY = {
 class Input:
     """A file, or ``-`` for standard input, unpacked: its first bytes, its blocks, its lines.
 
-    Attributes:
-        name: The source, ``<stdin>`` for standard input.
-        prefix: The first bytes; the blocks and lines still begin with them.
-        on_silence: Called where standard input gives nothing for half a second.
+    The blocks and lines still begin with ``prefix``. ``on_silence`` is called where standard input
+    gives nothing for half a second.
     """
 
     def __init__(self, source: str, peek: int = PREFIX) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -43,12 +44,9 @@ class FieldError(Exception):
 
 
 class Line(NamedTuple):
-    """One line without its end, or one JSON value.
+    """One line without its end, or one JSON value; no bytes, but why it cannot be read.
 
-    Attributes:
-        number: The line that it starts on, from 1.
-        data: Its bytes.
-        problem: Why it could not be read, if so; then there are no bytes.
+    ``number`` is the line that it starts on, from 1.
     """
 
     number: int
@@ -63,10 +61,7 @@ class Line(NamedTuple):
         """Return the text; raises FieldError if it cannot be read, or holds a NUL byte."""
         if self.problem:
             raise FieldError(None, self.problem)
-        try:
-            text = self.data.decode()
-        except UnicodeDecodeError as error:
-            raise _not_utf8(self.data, error) from None
+        text = _text(self.data)
         if "\0" in text:
             place = self.data.index(0)
             raise FieldError(None, f"NUL byte at byte {place} of the line; text is expected")
@@ -87,12 +82,13 @@ class Row(NamedTuple):
     problem: str | None = None
 
 
-def _not_utf8(data: bytes, error: UnicodeDecodeError) -> FieldError:
-    return FieldError(
-        None,
-        f"not UTF-8: byte 0x{data[error.start]:02x} at byte {error.start} of the line; "
-        "convert the file, such as with: iconv -f LATIN1 -t UTF-8",
-    )
+def _text(data: bytes) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        place = f"byte 0x{data[error.start]:02x} at byte {error.start} of the line"
+        convert = "convert the file, such as with: iconv -f LATIN1 -t UTF-8"
+        raise FieldError(None, f"not UTF-8: {place}; {convert}") from None
 
 
 def kind(value: object) -> str:
@@ -124,10 +120,7 @@ def decode(data: bytes) -> Any:  # noqa: ANN401 - any JSON value
         raise FieldError(None, "JSON nested too deeply") from None
     except msgspec.DecodeError as error:
         reason = str(error)
-    try:
-        data.decode()
-    except UnicodeDecodeError as error:
-        raise _not_utf8(data, error) from None
+    _text(data)
     raise FieldError(None, _reason(data, reason))
 
 
@@ -195,19 +188,15 @@ def object_of(line: Line) -> dict[str, Any]:
 
 @lru_cache(maxsize=1)  # every format of JSON lines looks at them
 def samples(prefix: bytes) -> Sequence[dict[str, Any]]:
-    """Return the JSON objects among the first lines of an input.
+    """Return the JSON objects among the first lines, none of an array.
 
     A first line longer than the prefix counts with the fields that could be seen.
     """
     objects: list[Any] = []
-    if prefix.lstrip().startswith(b"["):  # an array, whatever its lines are
-        return objects
     lines = [line for line in prefix.split(b"\n", 4 * LOOK_AT) if line.strip()]
-    for line in lines[:LOOK_AT]:
-        try:
+    for line in lines[:LOOK_AT] if not prefix.lstrip().startswith(b"[") else ():
+        with suppress(FieldError):
             objects.append(decode(line))
-        except FieldError:
-            continue
     if not any(isinstance(each, dict) for each in objects) and b"\n" not in prefix.strip():
         objects = [closed(prefix)]
     return [each for each in objects if isinstance(each, dict)]

@@ -145,17 +145,9 @@ def conversation(
 
 
 class Layout(msgspec.Struct, frozen=True, kw_only=True):
-    """JSON lines with a list of turns.
+    """JSON lines with a list of turns under one of some keys, if the list ``holds`` such items.
 
-    Attributes:
-        name: Name of the format.
-        summary: Where files of this layout come from.
-        keys: Fields of a record that may hold the list of turns.
-        holds: Whether a list under one of the keys is of this layout.
-        turn: Builds a turn.
-        items: Noun for the items of the list, for messages.
-        is_nested: Whether an item is a list of turns itself.
-        has_targets: Whether a record may name the turns to judge.
+    ``items`` is their noun in messages. With ``has_targets`` a record may name the turns to judge.
     """
 
     name: str

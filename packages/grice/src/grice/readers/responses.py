@@ -9,9 +9,9 @@ from msgspec.structs import replace
 
 from grice.data import Conversation, Turn
 from grice.readers._formats import json_format
-from grice.readers._json import FieldError, decode, expect, field_names, kind
+from grice.readers._json import FieldError, expect, field_names, kind
 from grice.readers.layouts import ID, conversation, references, take, turn, turns_of
-from grice.readers.messages import history_of, replies_of, turns_in
+from grice.readers.messages import history_of, json_of, replies_of, turns_in
 from grice.readers.roles import ASSISTANT, USER, partner_of
 from grice.readers.text import prefixed
 
@@ -75,14 +75,9 @@ def _separated(context: str) -> list[str] | None:
     for separator in _SEPARATORS:
         if separator in context:
             return _split(context, separator)
-    if context.startswith("[") and context.rstrip().endswith("]"):
-        try:
-            items = decode(context.encode())
-        except FieldError:
-            return None
-        if isinstance(items, list) and all(isinstance(item, str) for item in items):
-            return items
-    return None
+    items = json_of(context) if context.startswith("[") else None
+    is_list = isinstance(items, list) and all(isinstance(item, str) for item in items)
+    return items if is_list else None
 
 
 def _split(context: str, separator: str) -> list[str]:
@@ -105,19 +100,13 @@ def _exchange(context: object, response: object, fields: tuple[str, str]) -> lis
     turns = turns or turns_of(items, fields[0], before=len(items))
     if not isinstance(response, (str, dict)):
         raise FieldError(fields[1], f"expected text, found {kind(response)}")
+    # By the speaker before the last speaker, else A, or B if A spoke last.
+    last = turns[-1].speaker if turns else "B"
+    others = (turn.speaker for turn in reversed(turns) if turn.speaker != last)
     try:
-        return [*turns, turn(response, _responder(turns))]
+        return [*turns, turn(response, next(others, None) or partner_of(last))]
     except FieldError as bad:
         raise bad.inside(fields[1]) from None
-
-
-def _responder(context: Sequence[Turn]) -> str:
-    """Return the speaker before the last speaker, else A, or B if A spoke last."""
-    if not context:
-        return "A"
-    last = context[-1].speaker
-    others = (turn.speaker for turn in reversed(context) if turn.speaker != last)
-    return next(others, None) or partner_of(last)
 
 
 def build(record: dict[str, Any], default_id: str) -> Conversation:
@@ -152,10 +141,6 @@ def _fits(record: dict[str, Any]) -> bool:
 
 def _is_deco(record: dict[str, Any]) -> bool:
     return "response" in record and any("</UTT>" in str(record.get(name)) for name in CONTEXT)
-
-
-def _is_preference(record: dict[str, Any]) -> bool:
-    return all(isinstance(record.get(side), (str, list, dict)) for side in SIDES)
 
 
 def _build_preference(record: dict[str, Any], default_id: str) -> list[Conversation]:
@@ -243,7 +228,10 @@ FORMATS = (
         "label_studio", "Label Studio: tasks of dialogues or replies", _is_task, _build_task
     ),
     json_format(
-        "preference", "`prompt`, `chosen` and `rejected`", _is_preference, _build_preference
+        "preference",
+        "`prompt`, `chosen` and `rejected`",
+        lambda record: all(isinstance(record.get(side), (str, list, dict)) for side in SIDES),
+        _build_preference,
     ),
     json_format("response", "JSON lines: a context or question and a response", _fits, build),
 )

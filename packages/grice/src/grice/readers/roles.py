@@ -1,9 +1,7 @@
 """Decide the role of each turn: user, assistant, system prompt or tool.
 
-All packages of grice ask this module; no other one compares role words. A role that the file
-states comes first, the speaker's name second. Words of one format alone (``HumanMessage`` of
-LangChain, ``observation`` of ShareGPT) have a table of their own here, which the reader of that
-format applies.
+No other module compares role words. A role that the file states comes first, the speaker's name
+second. Words of one format alone have a table of their own, which the reader of that one applies.
 """
 
 from __future__ import annotations
@@ -65,10 +63,9 @@ _PARTNER = {"user": "system", "system": "user", "A": "B"}
 
 
 def role_of(role: str | None, speaker: str | None = None) -> Role | None:
-    """Return the role that a turn's stated role means, or else its speaker's name.
+    """Return the role that a turn's stated role means, or else its speaker's name, if known.
 
-    Upper case, hyphens and underscores make no difference. None if neither is a known word. A
-    speaker named ``system`` may be the assistant of a log: see :func:`roles_of`.
+    Upper case, hyphens and underscores make no difference.
 
     >>> role_of("human"), role_of(None, "Support Agent"), role_of(None, "Ann")
     ('user', 'assistant', None)
@@ -83,11 +80,8 @@ def roles_of(turns: Sequence[Turn]) -> list[Role | None]:
     (as in logs of DSTC), the system beside an assistant, and not known otherwise.
     """
     roles = [role_of(turn.role, turn.speaker) for turn in turns]
-    named = [
-        place
-        for place, turn in enumerate(turns)
-        if roles[place] == SYSTEM and role_of(turn.role) is None
-    ]
+    pairs = enumerate(zip(turns, roles, strict=True))
+    named = [i for i, (turn, role) in pairs if role == SYSTEM and role_of(turn.role) is None]
     if named and ASSISTANT not in roles:
         speakers = {turn.speaker for turn, role in zip(turns, roles, strict=True) if role != TOOL}
         meant: Role | None = ASSISTANT if len(speakers) <= 2 else None
@@ -118,16 +112,12 @@ def assistant_alone(conversation: Conversation, speakers: Collection[str] = ()) 
 
 
 def unknown_roles(conversation: Conversation) -> list[str]:
-    """Return the stated role of each turn that is neither an assistant, a user nor a tool.
-
-    Beside an assistant's such turns are not judged, beside a user's alone they are: the word may
-    be another spelling of the assistant's role.
-    """
+    """Return the stated roles that are no known word, beside an assistant or a user."""
     roles = roles_of(conversation.turns)
     if not {ASSISTANT, USER}.intersection(roles):
         return []
-    stated = [(turn.role or "").strip() and turn.role for turn in conversation.turns]
-    return [word for word, role in zip(stated, roles, strict=True) if word and role is None]
+    stated = zip((turn.role for turn in conversation.turns), roles, strict=True)
+    return [word for word, role in stated if word and word.strip() and role is None]
 
 
 def is_by(turn: Turn, role: Role | None, names: Collection[str]) -> bool:
@@ -145,12 +135,9 @@ def is_tool_traffic(turn: Turn) -> bool:
         return True
     if turn.text.strip() or not turn.meta:
         return False
-    parts = turn.meta.get("content")
-    kinds = (
-        [str(part.get("type")) for part in parts if isinstance(part, dict)]
-        if isinstance(parts, list)
-        else []
-    )
+    content = turn.meta.get("content")
+    parts = content if isinstance(content, list) else []
+    kinds = [str(part.get("type")) for part in parts if isinstance(part, dict)]
     return any(turn.meta.get(name) for name in _CALLS) or any(TOOL in kind for kind in kinds)
 
 

@@ -50,7 +50,7 @@ PARTS = {
     "answer": ANSWERS,
 }
 """Known names of the columns by their part; the first that is present counts."""
-_ROWS = (("context", "response"), ("question", "answer", "response"), ("text",))
+_ROWS = ({"context", "response"}, {"question", "answer", "response"}, {"text"})
 """Required columns by kind of row."""
 _FIELDS = {
     "response": ("context", "response"),
@@ -67,12 +67,8 @@ MOST_ROWS = 20
 class Header:
     """The parts of the columns of a table; columns without a part are meta.
 
-    Attributes:
-        names: Names of the columns.
-        kind: Kind of row: a ``response``, a ``turn``, a ``pair`` of turns, or None.
-        group: Column with the id of the conversation, if there is one.
-        is_grouped: Whether several rows may be one conversation.
-        is_one: Whether the user says that the table is one conversation.
+    A row is a ``response``, a ``turn`` or a ``pair`` of turns; ``group`` is the column with the id
+    of the conversation.
     """
 
     def __init__(
@@ -80,11 +76,12 @@ class Header:
     ) -> None:
         self.names, self.delimiter = list(names), delimiter
         self._plain = plain = list(map(_plain, names))
-        stated = {part: self.place(name) for part, name in (columns or {}).items()}
-        self.is_one = (columns or {}).get("conversation") == ""
+        columns = columns or {}
+        stated = {part: self.place(name) for part, name in columns.items()}
+        self.is_one = columns.get("conversation") == ""  # the whole table
         # The kind of row of which the user names most columns rules out the others.
-        counts = [len(stated.keys() & set(parts)) for parts in _ROWS]
-        chosen = [parts for parts, n in zip(_ROWS, counts, strict=True) if n == max(counts)]
+        most = max(len(stated.keys() & parts) for parts in _ROWS)
+        chosen = [parts for parts in _ROWS if len(stated.keys() & parts) == most]
         ruled_out = set().union(*_ROWS).difference(*chosen)
         found = {
             part: next((plain.index(name) for name in known if name in plain), None)
@@ -133,11 +130,9 @@ class Header:
     def record(self, row: Row) -> dict[str, Any]:
         """Return a row as an object with the fields of the JSON layouts."""
         cells = row.cells
-        if row.problem is None and len(cells) != len(self.names):
+        if row.problem or len(cells) != len(self.names):
             problem = f"found {plural(len(cells), 'cell')}, the header has {len(self.names)}"
-            row = row._replace(problem=problem)
-        if row.problem is not None:
-            raise FieldError(None, row.problem)
+            raise FieldError(None, row.problem or problem)
         record: dict[str, Any] = {
             part: cells[place]
             for part, place in self._fields
@@ -295,8 +290,6 @@ def _rows(source: Iterator[Line], delimiter: str) -> Iterator[Row]:
             problem = f"a cell is longer than {limit}, which CSV cannot hold; use JSON lines"
         elif "end of data" in reason:
             problem = "a quote is opened and never closed"
-        elif "new-line" in reason:
-            problem = "a quote is closed inside a cell, or a carriage return stands in it"
         else:
             problem = f"the quotes of a cell do not match ({reason})"
         raise FieldError(None, problem)

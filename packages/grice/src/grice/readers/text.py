@@ -114,9 +114,9 @@ def _separator(text: str) -> str | None:
 
 
 def _blank_separates(lines: Sequence[Line]) -> bool:
-    """Return whether a blank line separates conversations.
+    """Return whether a blank line separates conversations: not beside other separators.
 
-    It does not if there are other separators, or if every turn stands alone between blank lines.
+    Nor does it if every turn stands alone between blank lines.
     """
     turns, several = 0, False
     for line in lines:
@@ -231,13 +231,7 @@ def _parlai_turns(text: str) -> tuple[list[Turn], bool]:
 
 
 class Part(NamedTuple):
-    """Turns that a line adds to a conversation.
-
-    Attributes:
-        id: Id of the conversation, if the line states it; another one begins another.
-        turns: Makes the turns, by the number of those before them.
-        ends: Whether the conversation ends with them.
-    """
+    """Turns that a line adds to the conversation of an id, made by the number of those before."""
 
     id: str | None
     turns: Callable[[int], list[Turn]]
@@ -247,18 +241,14 @@ class Part(NamedTuple):
 def grouped(
     items: Iterable[Item], name: str, parse: Callable[[Item], Part | None]
 ) -> Iterator[Found]:
-    """Yield the conversations of parts that stand together; of one with a broken part its error.
-
-    Between two conversations a broken part harms none of them.
-    """
+    """Yield the conversations of parts that stand together; of one with a broken part its error."""
     turns: list[Turn] = []
     group: str | None = None
     first = 0
-    bad: int | None = None  # it may belong to this conversation
-    broken: int | None = None
+    bad = broken = 0  # lines: a bad one may belong to this conversation, a broken one does
 
     def ended() -> Found:
-        if broken is None:
+        if not broken:
             return Conversation(group or f"{stem(name)}:{first}", tuple(turns))
         problem = f"line {broken} inside it cannot be read"
         whole = f"the conversation that begins here is left out: {problem}"
@@ -277,10 +267,10 @@ def grouped(
             yield ended()
             turns = []
         if not turns:
-            group, first, broken = part.id, item.number, None
-        elif bad is not None:
+            group, first, broken = part.id, item.number, 0
+        elif bad:
             broken = bad
-        bad = None
+        bad = 0
         turns += part.turns(len(turns))
         if part.ends:
             yield ended()

@@ -41,10 +41,7 @@ for longest is taken to be over."""
 
 
 class Call(NamedTuple):
-    """One call of a model; of one trace only the calls of the highest rank count.
-
-    ``time`` has any unit that sorts; calls without one keep the order of the file.
-    """
+    """One call of a model, its time in any unit; of a trace the calls of the highest rank count."""
 
     conversation: str
     trace: str
@@ -97,11 +94,7 @@ def _merged(calls: Sequence[Call]) -> Conversation:
 
 
 def _new(turns: Sequence[Turn], history: Sequence[Turn]) -> Sequence[Turn]:
-    """Return the turns of a history that the conversation does not have yet.
-
-    Left out are those at the begin of both, such as an instruction, and then those at the end of
-    the conversation, where only the last turns are sent.
-    """
+    """Return the turns of a history that are neither at the begin nor the end of a conversation."""
     start = _shared(turns, history)
     rest = history[start:]
     for size in range(min(len(turns) - start, len(rest)), 0, -1):
@@ -159,11 +152,11 @@ def _unquoted(value: object) -> Any:  # noqa: ANN401 - any JSON value
 
 
 class Tracer(msgspec.Struct, frozen=True, kw_only=True):
-    """Paths into an object that a tracer exports for one call, with slashes between nested fields.
+    """Paths into an object that a tracer exports for one call; the first that is there counts.
 
-    The first path that is there counts. The root of a trace, which has no ``parent``, is what the
-    user saw; where it is missing, spans count whose ``type`` is one of ``model``. ``value`` decodes
-    what was sent and returned; a ``span`` of another type without both is passed over.
+    The root of a trace, which has no ``parent``, is what the user saw; where it is missing, spans
+    count whose ``type`` is one of ``model``. ``value`` decodes what was sent and returned; a
+    ``span`` of another type without both is passed over.
     """
 
     sent: str
@@ -324,11 +317,15 @@ CONVERSATION = (
 MESSAGES = (
     ("gen_ai.input.messages", "gen_ai.output.messages"),
     ("llm.input_messages", "llm.output_messages"),
+    ("gen_ai.prompt", "gen_ai.completion"),
+    ("gen_ai.message", "gen_ai.choice"),
 )
-"""Attributes with what was sent and returned: the GenAI conventions since 1.37, OpenInference."""
+"""Attributes with what was sent and returned: the GenAI conventions since 1.37, OpenInference,
+OpenLLMetry; the last are events, one each message (the GenAI conventions up to 1.36)."""
 INDEXED = re.compile(
     r"(llm\.input_messages|llm\.output_messages|gen_ai\.prompt|gen_ai\.completion)\.(\d+)\.(.+)"
 )
+"""A field of a message that is an attribute of its own (OpenInference, OpenLLMetry)."""
 OWN = ("gen_ai.", "llm.input_messages", "llm.output_messages", "input.value")
 """How attributes of calls of models begin, or of the root around them."""
 LOG = {"eventName", "event_name", "body", "observedTimeUnixNano", "observed_timestamp"}
@@ -353,11 +350,42 @@ class Span(msgspec.Struct):
     events: list[dict[str, Any]] = []
     line: int = 0
 
+    def messages(self) -> tuple[Any, Any]:
+        """Return what was sent and what was returned, as attributes or events say."""
+        found = dict(self.attributes)
+        lists: dict[str, dict[int, dict[str, Any]]] = {}
+        for name, value in self.attributes.items():
+            if match := INDEXED.fullmatch(name):
+                field = match[3].removeprefix("message.")
+                message = lists.setdefault(match[1], {}).setdefault(int(match[2]), {})
+                if not field.startswith("contents."):
+                    message[field] = value
+                elif field.endswith(("text", "content")):  # parts, an attribute each
+                    message["content"] = "\n".join(filter(None, [message.get("content"), value]))
+        for name, messages in lists.items():
+            found[name] = [message for _, message in sorted(messages.items())]
+        for event in self.events:
+            name, body = str(event.get("name")), json_of(event.get("body"))
+            fields = {**event, **(body if isinstance(body, dict) else {})}
+            if name in OTEL_EVENTS:
+                said = {"role": OTEL_EVENTS[name], "content": json_of(fields.get("content"))}
+                found.setdefault("gen_ai.message", []).append(said)
+            elif name == "gen_ai.choice":
+                said = {"role": ASSISTANT, "content": fields.get("content")}
+                found.setdefault(name, []).append(json_of(fields.get("message")) or said)
+            elif name == "gen_ai.client.inference.operation.details":
+                found = fields | _flat(fields.get("attributes")) | found
+        for sent, returned in MESSAGES:
+            if found.get(sent) or found.get(returned):
+                answered = json_of(found.get(returned))
+                first = answered[:1] if isinstance(answered, list) else answered  # of all choices
+                return json_of(found.get(sent)), first or None
+        return None, None
+
     def calls(self) -> list[Call]:
         """Return the call that the span logs, none if it is about something else."""
         attributes, is_model = self.attributes, True
-        known = _by_messages(attributes) or _by_index(attributes) or _by_events(self.events)
-        sent, returned = known or (None, None)
+        sent, returned = self.messages()
         if sent is None and returned is None:
             if "input.value" not in attributes or not self.is_root:
                 if str(attributes.get("gen_ai.operation.name")) in ("chat", "text_completion"):
@@ -379,56 +407,6 @@ class Span(msgspec.Struct):
 
 def _stated(attributes: dict[str, Any], names: Sequence[str]) -> Any:  # noqa: ANN401 - any JSON
     return next(filter(None, map(attributes.get, names)), None)
-
-
-def _by_messages(attributes: dict[str, Any]) -> tuple[Json, Json] | None:
-    for sent, returned in MESSAGES:
-        if attributes.get(sent) or attributes.get(returned):
-            answered = json_of(attributes.get(returned))
-            first = answered[:1] if isinstance(answered, list) else answered  # one choice counts
-            return json_of(attributes.get(sent)), first or None
-    return None
-
-
-def _by_index(attributes: dict[str, Any]) -> tuple[Any, Any] | None:
-    """Read OpenInference and OpenLLMetry, where each field of a message is an attribute."""
-    lists: dict[str, dict[int, dict[str, Any]]] = {}
-    for name, value in attributes.items():
-        if match := INDEXED.fullmatch(name):
-            field = match[3].removeprefix("message.")
-            message = lists.setdefault(match[1], {}).setdefault(int(match[2]), {})
-            if not field.startswith("contents."):
-                message[field] = value
-            elif field.endswith(("text", "content")):  # parts of OpenInference, an attribute each
-                message["content"] = "\n".join(filter(None, [message.get("content"), value]))
-    if not lists:
-        return None
-    sent, returned = (
-        [message for _, message in sorted((lists.get(one) or lists.get(other) or {}).items())]
-        for one, other in (
-            ("llm.input_messages", "gen_ai.prompt"),
-            ("llm.output_messages", "gen_ai.completion"),
-        )
-    )
-    return sent, returned[:1] or None
-
-
-def _by_events(events: list[dict[str, Any]]) -> tuple[Json, Json] | None:
-    """Read the GenAI conventions up to 1.36, where each message is an event of the span."""
-    sent: list[Json] = []
-    returned: Json = None
-    for event in events:
-        name, body = str(event.get("name")), json_of(event.get("body"))
-        fields = {**event, **(body if isinstance(body, dict) else {})}
-        if name in OTEL_EVENTS:
-            content = json_of(fields.get("content"))
-            sent.append({"role": OTEL_EVENTS[name], "content": content})
-        elif name == "gen_ai.choice" and returned is None:
-            message = json_of(fields.get("message"))
-            returned = message or {"role": ASSISTANT, "content": fields.get("content")}
-        elif name == "gen_ai.client.inference.operation.details":
-            return _by_messages({**fields, **_flat(fields.get("attributes"))})
-    return (sent, returned) if sent or returned else None
 
 
 def _flat(attributes: object, prefix: str = "") -> dict[str, Any]:
