@@ -476,6 +476,6 @@ def test_a_removed_model_serves_a_process_that_has_loaded_it(relevance, models):
 
 def test_models_that_depend_on_each_other_are_refused(relevance, chat, capsys):
     card = relevance / "card.toml"
-    card.write_text(card.read_text().replace('"bundle:dialogue"', '"model:mine"'))
+    card.write_text(card.read_text().replace('"builtin:dialogue"', '"model:mine"'))
     assert score(chat, "--relevance-model", "model:mine") == 2
     assert "depends on itself" in capsys.readouterr().err
