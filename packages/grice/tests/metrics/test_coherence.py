@@ -46,18 +46,6 @@ class CountingReader(StubReader):
         ]  # fmt: skip
 
 
-def test_leaving_turns_out_says_what_each_costs():
-    talk = conversation("Hi.", "Hello.", "How are you?", "odd", "Fine.")
-    [score] = coherence.function([talk], model=CountingReader(), evidence="left-out")
-    assert score.value == pytest.approx(0.6)
-    [evidence] = score.evidence
-    assert evidence.turn == 3
-    assert evidence.effect == pytest.approx(-0.3)
-    [short] = coherence.function([conversation("Hi.", "odd")], model=CountingReader(),
-                                 evidence="left-out")  # fmt: skip
-    assert short.evidence == ()
-
-
 def test_the_weakest_turn_of_a_coherent_conversation_is_no_fault():
     talk = conversation("Hi.", "odd", "How are you?", "Fine.")
     (score,) = coherence.function([talk], model=CountingReader())

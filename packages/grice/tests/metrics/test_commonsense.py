@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import math
-
-import numpy as np
 import pytest
 
 from grice.data import (
-    FeatureEvidence,
     KnownTail,
     Response,
     Span,
@@ -20,9 +16,8 @@ from grice.knowledge.events import Place
 from grice.knowledge.extraction import ExtractedTriple, Extraction
 from grice.knowledge.plausibility import TripleHead
 from grice.metrics.commonsense import (
-    CONTEXT_RELEVANCE,
-    cautious_score,
     commonsense,
+    harmonic_mean_score,
     mean_score,
     nearest_known,
 )
@@ -97,42 +92,12 @@ class Blank:
         return [None for _ in texts]
 
 
-class Relevance:
-    """Finds every reply as relevant as it is told to."""
-
-    identity = "relevance"
-
-    def __init__(self, value=0.9):
-        self.value = value
-        self.pairs = []
-
-    def classify(self, pairs):
-        self.pairs += pairs
-        return [self.value for _ in pairs]
-
-
-class Flaws:
-    """Finds nonsense, by log odds, where the reply says so."""
-
-    identity = "flaws"
-    flaws = ("any", "contradiction", "nonsense")
-
-    def log_odds(self, responses):
-        return np.array(
-            [[9, 9, 2 if "moon" in reply.text else -2] for reply in responses], np.float32
-        )
-
-    def truncated(self, texts):
-        return [False for _ in texts]
-
-
 def judge(responses, *triples, extractor=None, plausibility=None, aggregation="mean", **given):
     models = {
         "extractor": extractor or Extractor(*triples),
         "plausibility": plausibility or Plausibility(),
         "knowledge": Everything(),
         "encoder": Blank(),
-        "relevance": Relevance(),
     }
     return commonsense.function(responses, aggregation=aggregation, **models | given)
 
@@ -177,9 +142,9 @@ def test_the_mean_and_the_harmonic_mean_are_over_all_triples():
     triples = (triple("a", "xWant", "b"), triple("c", "xReact", "d"))
     head = Plausibility(b=0.9, d=0.3)
     (mean,) = judge([response("a")], *triples, plausibility=head)
-    (cautious,) = judge([response("a")], *triples, plausibility=head, aggregation="cautious")
+    (cautious,) = judge([response("a")], *triples, plausibility=head, aggregation="harmonic-mean")
     assert mean.value == pytest.approx(0.6)
-    assert cautious.value == cautious_score([0.9, 0.3]) < mean.value
+    assert cautious.value == harmonic_mean_score([0.9, 0.3]) < mean.value
     assert cautious.evidence == mean.evidence
 
 
@@ -190,59 +155,6 @@ def test_the_reason_is_a_triple_on_the_side_of_the_value():
         assert score.reason == (
             f"{name} plausible: PersonX misses the bus — xReact — PersonX feels awful"
         )
-    (low,) = judge([response(LATE, WHY)], MISSED, relevance=Relevance(0.05), relevance_weight=0.6)
-    assert low.value < 0.5
-    assert low.reason == "context relevance is low (0.05)"
-
-
-def test_relevance_has_its_weight_and_stands_among_the_evidence():
-    asked = Relevance(0.9)
-    (alone,) = judge([response(LATE, WHY)], MISSED, relevance=asked)
-    assert asked.pairs == []
-    (score,) = judge([response(LATE, WHY)], MISSED, relevance=asked, relevance_weight=0.25)
-    assert score.value == pytest.approx(0.75 * alone.value + 0.25 * 0.9)
-    *triples, whole = score.evidence
-    assert tuple(triples) == alone.evidence
-    assert whole == FeatureEvidence(CONTEXT_RELEVANCE, 0.9, score.value - alone.value)
-
-
-def test_relevance_is_asked_only_where_there_is_history():
-    asked = Relevance()
-    replies = [response(LATE), response(LATE, *"abcde", speakers="ABABABA")]
-    first, second = judge(replies, MISSED, relevance=asked, relevance_weight=0.5)
-    assert [pair.left for pair in asked.pairs] == [("b", "c", "d", "e")]
-    assert all(isinstance(piece, TripleEvidence) for piece in first.evidence)
-    assert isinstance(second.evidence[-1], FeatureEvidence)
-    eventless = Extractor(own=0, reason="no event was found")
-    (none,) = judge([response("?!", WHY)], extractor=eventless, relevance_weight=0.5)
-    assert (none.value, none.status, none.reason) == (0.5, "abstained", "no event was found")
-
-
-def test_repeated_sentences_are_not_relevant():
-    text = "I missed the bus. I feel awful now."
-    asked = Relevance(0.8)
-    replies = [response(text, before) for before in (WHY, "I missed the bus.", text)]
-    scores = judge(replies, MISSED, relevance=asked, relevance_weight=0.5)
-    assert [score.evidence[-1].value for score in scores] == pytest.approx([0.8, 0.4, 0.0])
-    assert [pair.right for pair in asked.pairs] == [text, "I feel awful now.", text]
-
-
-def test_the_sense_of_a_language_model_can_have_the_weight():
-    replies = [response(LATE, WHY), response("I missed the moon.", WHY), response("?!", WHY)]
-    good, bad, unread = judge(replies, MISSED, relevance=Flaws(), relevance_weight=0.5)
-    assert good.evidence[-1].name == bad.evidence[-1].name == "sensibleness"
-    assert good.evidence[-1].value == pytest.approx(1 / (1 + math.exp(-2)))
-    assert bad.evidence[-1].value == pytest.approx(1 / (1 + math.exp(2)))
-    assert isinstance(unread.evidence[-1], TripleEvidence)
-
-
-def test_an_event_without_another_is_judged_by_relevance_alone():
-    (score,) = judge([response("I sleep.", WHY)], relevance_weight=0.5)
-    assert score.value == pytest.approx(0.7)
-    assert score.evidence == (
-        FeatureEvidence(CONTEXT_RELEVANCE, 0.9, score.value - mean_score([])),
-    )
-    assert score.reason == "no two events are related: judged by context relevance alone"
 
 
 def test_the_surest_whole_triples_are_judged_and_the_same_two_events_once():
@@ -304,7 +216,7 @@ def test_a_reply_has_the_mean_of_its_triples_as_in_table_12_of_accent(scores, pr
 
 def test_one_senseless_triple_weighs_more_than_a_sensible_one():
     assert mean_score([0.5, 0.5]) == mean_score([0.9, 0.1])
-    assert cautious_score([0.5, 0.5]) > cautious_score([0.9, 0.1])
-    assert cautious_score([0.9, 0.8]) > cautious_score([0.9, 0.8, 0.7])
-    assert cautious_score([]) == 0.5
-    assert 0 < cautious_score([0.0, 0.0]) < 0.05
+    assert harmonic_mean_score([0.5, 0.5]) > harmonic_mean_score([0.9, 0.1])
+    assert harmonic_mean_score([0.9, 0.8]) > harmonic_mean_score([0.9, 0.8, 0.7])
+    assert harmonic_mean_score([]) == 0.5
+    assert 0 < harmonic_mean_score([0.0, 0.0]) < 0.05

@@ -117,14 +117,7 @@ def test_a_foreign_model_serves_a_metric_of_the_package(installed, chat, capsys)
 
 
 def test_a_model_of_the_package_serves_a_foreign_metric(installed, chat):
-    words = [
-        "score",
-        str(chat),
-        "-m",
-        "calm_model",
-        "--calm-model-model",
-        "builtin:context-relevance",
-    ]
+    words = ["score", str(chat), "-m", "calm_model", "--calm-model-model", "builtin:relevance"]
     assert main([*words, "--no-cache"]) == 0
 
 

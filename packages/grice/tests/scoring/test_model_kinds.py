@@ -24,7 +24,7 @@ FOUND = find_metrics()
 METRICS = {name: FOUND.metrics[name] for name, origin in FOUND.origins.items() if origin == "grice"}
 OPTIONS = [(name, option) for name, registered in METRICS.items() for option in registered.models]
 
-RELEVANCE = {"pair-head", "bare-pair-head", "fluent-pair-head"}
+RELEVANCE = {"pair-head", "fluent-pair-head"}
 KNOWLEDGE = {"knowledge", "own-triples", "generative-knowledge"}
 ACCEPTED = {
     **{f"{name} model": set() for name in METRICS if name.startswith("judge_")},
@@ -133,7 +133,7 @@ def test_a_metric_that_names_what_it_accepts_takes_that(models):
     load_metric(either, models, {"model": "builtin:engagement"})
     load_metric(either, models, {})
     with pytest.raises(ModelError, match="one of engagement is needed"):
-        load_metric(either, models, {"model": "builtin:context-relevance"})
+        load_metric(either, models, {"model": "builtin:coherence"})
 
 
 def test_a_declaration_accepts_only_for_its_models():
@@ -148,14 +148,7 @@ INNER = [
     ("engagement", 'encoder = "encoder"', 'encoder = "atomic"', "sentence vectors is needed"),
     ("extraction", 'encoder = "events"', 'encoder = "encoder"', "events is needed"),
     ("relevance", "builtin:dialogue", "builtin:atomic", "likelihood is needed"),
-    ("context-relevance", "builtin:relevance", "builtin:engagement", "relevance is needed"),
-    ("context-relevance", 'base = "builtin:relevance"', "base = 7", "model reference '7'"),
-    (
-        "context-relevance",
-        'base = "builtin:relevance"',
-        "parts = []",
-        "does not hold what a model of type",
-    ),
+    ("fluency", 'base = "builtin:dialogue"', "base = 7", "model reference '7'"),
     ("engagement", "[settings]", '[settings]\nbase = "builtin:atomic"', "run grice train again"),
     ("engagement", "[settings]", '[settings]\nreads = 7\nbase = ""', "cannot be read"),
     ("engagement", 'kind = "reply-head"', 'kind = "reply-tail"', "a model of type 'reply-tail'"),

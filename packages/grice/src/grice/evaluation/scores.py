@@ -10,16 +10,14 @@ import re
 import sys
 import zlib
 from contextlib import contextmanager
-from functools import lru_cache
 from itertools import chain, groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from grice.data import Score, Signature, Status
+from grice.data import Score, Status
 from grice.errors import InputError, RecordError, did_you_mean, os_reason
-from grice.models.folder import RENAMED
 from grice.readers import files_of, from_file, read, recognise
 from grice.scoring.arrow import is_table, lines_of
 from grice.stores import files_under, is_folder, is_url, open_url
@@ -83,26 +81,7 @@ def _read(file: str, kind: type[Scored]) -> Iterator[tuple[int, Scored]]:
             problem, field = 'a score with status "ok" needs a value, found null', "value"
         if problem:
             raise RecordError(problem, file=_name(file), line=number, field=field)
-        signature = current_signature(score.signature)
-        if signature == score.signature:
-            yield number, score
-        else:
-            yield number, msgspec.structs.replace(score, signature=signature)
-
-
-@lru_cache(maxsize=256)
-def current_signature(signature: str) -> str:
-    """Return a signature with the current names of shipped models.
-
-    >>> current_signature("commonsense:5|relevance:fit@b090ccaf|mode:fast")
-    'commonsense:5|relevance:context-relevance@b090ccaf|mode:fast'
-    """
-    written = Signature.parse(signature)
-    settings = []
-    for name, value in written.settings:
-        model, at, digest = value.partition("@")
-        settings.append((name, f"{RENAMED.get(model, model)}{at}{digest}" if at else value))
-    return str(written._replace(settings=tuple(settings)))
+        yield number, score
 
 
 def _other_scores(file: str, column: str) -> Iterator[tuple[int, dict[str, Json]]]:

@@ -9,8 +9,7 @@ verbatim repetition, and how each turn was rated out of context.
 
 from __future__ import annotations
 
-from statistics import mean, pstdev
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import msgspec
 
@@ -39,7 +38,7 @@ from grice.metrics.turn_features import (
 )
 from grice.models.loader import Settings, model_type
 from grice.models.protocols import Reader
-from grice.numeric import LazyModule, logit, sigmoid, unit_rows
+from grice.numeric import LazyModule, sigmoid, unit_rows
 from grice.text.language import other_language, unreadable
 
 if TYPE_CHECKING:
@@ -62,9 +61,6 @@ else:
 NEUTRAL = 0.5
 SHOWN = 3
 """How many of the least coherent turns the evidence names."""
-TRIED = 24
-"""Most turns that are left out, the least coherent ones: a long conversation stays affordable."""
-LEAST = 1e-6
 
 
 class Dialogue(NamedTuple):
@@ -105,7 +101,6 @@ def coherence(
     conversations: Sequence[Conversation],
     *,
     model: DialogueClassifier,
-    evidence: Literal["turns", "left-out"] = "turns",
 ) -> Iterator[Judgement]:
     """Return how coherent a conversation is, 0 to 1.
 
@@ -124,20 +119,12 @@ def coherence(
         For single replies (use ``relevance``), and for turns that contradict each other: these
         are not noticed. Simple counts come near it on every rated set of conversations, such as
         the mean cosine of neighbouring turns, which is why it does not run by default.
-
-    Args:
-        evidence: How the least coherent turns are found. ``left-out`` also scores the conversation
-            without each of the worst turns, and the effect of a turn is what it adds to the score:
-            it finds inserted turns more often, and takes several times as long.
     """
 
     def score(scored: Sequence[dict[int, Turn]]) -> Iterator[Judgement]:
         readings = model.read([_dialogue(turns) for turns in scored])
         for turns, (value, each) in zip(scored, readings, strict=True):
-            if evidence == "turns":
-                weakest = _weakest(list(turns), each)
-            else:
-                weakest = _left_out(turns, each, value, model)
+            weakest = _weakest(list(turns), each)
             cut = any(model.truncated([turn.text for turn in turns.values()]))
             flags = ("truncated",) if cut else ()
             yield Judgement(value, "ok", _reason(value, weakest), flags, weakest)
@@ -173,35 +160,6 @@ def _weakest(places: Sequence[int], each: Sequence[float]) -> tuple[TurnEvidence
     usual = sorted(each)[len(each) // 2]
     worst = sorted(range(1, len(each)), key=lambda i: each[i])[:SHOWN]
     return tuple(TurnEvidence(places[i], each[i] - usual) for i in worst if each[i] < usual)
-
-
-def _left_out(
-    turns: dict[int, Turn], each: Sequence[float], value: float, model: DialogueClassifier
-) -> tuple[TurnEvidence, ...]:
-    """Return the least coherent turns, by their scores and by what they cost the whole."""
-    places = list(turns)
-    tried = sorted(range(1, len(each)), key=lambda i: each[i])[:TRIED]
-    if len(places) < 3:
-        return ()  # nothing is left to score without a turn
-    without = [
-        other
-        for other, _ in model.read(
-            [_dialogue({k: turns[k] for k in places if k != places[i]}) for i in tried]
-        )
-    ]
-    ranks = zip(
-        _standard([logit(each[i], LEAST) for i in tried]),
-        _standard([logit(value, LEAST) - logit(other, LEAST) for other in without]),
-        strict=True,
-    )
-    effects = (value - other for other in without)
-    order = sorted(zip((a + b for a, b in ranks), tried, effects, strict=True))
-    return tuple(TurnEvidence(places[i], effect) for _, i, effect in order[:SHOWN] if effect < 0)
-
-
-def _standard(values: Sequence[float]) -> list[float]:
-    spread = pstdev(values) or 1.0
-    return [(value - mean(values)) / spread for value in values]
 
 
 def _reason(value: float, evidence: Sequence[TurnEvidence]) -> str:

@@ -18,15 +18,11 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec.structs import replace
 
-from grice.data import FeatureEvidence, Judgement, Span, Triple, TripleEvidence
+from grice.data import Judgement, Span, Triple, TripleEvidence
 from grice.knowledge.schema import load_schema
 from grice.knowledge.wording import head_text, tail_text
-from grice.metrics.common import unscorable_reply
 from grice.metrics.declaration import Example, metric
-from grice.metrics.sensibleness import FlawModel
-from grice.models.protocols import Pair
-from grice.numeric import sigmoid, unit_cosine
-from grice.text.content import novelty
+from grice.numeric import unit_cosine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,16 +39,10 @@ if TYPE_CHECKING:
     from grice.knowledge.plausibility import TripleHead
     from grice.knowledge.store import KnowledgeBase
     from grice.metrics.declaration import Count, Fraction
-    from grice.models.protocols import Encoder, PairClassifier
+    from grice.models.protocols import Encoder
 
 NEUTRAL = 0.5
 """Also ACCENT's score of a reply without a triple."""
-CONTEXT_RELEVANCE, SENSE = "context relevance", "sensibleness"
-"""Names of the evidence on the reply as a whole."""
-NONSENSE = "nonsense"
-"""The flaw that ``sensibleness`` is the absence of."""
-TURNS = 4
-"""Turns before the reply that its relevance is scored by, as many as ACCENT's histories have."""
 NOT_WHOLE = "no two events are related that were read as whole clauses about people"
 SCOPES: dict[str, tuple[TripleKind, ...]] = {
     "both": ("single", "pair"),
@@ -78,12 +68,8 @@ two tails did no better by more than 0.001, and cost as much again."""
         "plausibility": "builtin:plausibility",
         "knowledge": "builtin:atomic",
         "encoder": "builtin:encoder",
-        "relevance": "builtin:context-relevance",
     },
-    accepts={
-        "plausibility": ("plausibility of triples", "knowledge"),
-        "relevance": ("relevance", "flaws"),
-    },
+    accepts={"plausibility": ("plausibility of triples", "knowledge")},
     source="After ACCENT (Ghazarian et al., Findings of ACL 2023).",
     neutral=NEUTRAL,
     example=Example(
@@ -97,12 +83,10 @@ def commonsense(
     plausibility: TripleHead | KnowledgeBase,
     knowledge: KnowledgeBase,
     encoder: Encoder,
-    relevance: PairClassifier | FlawModel,
     scope: Literal["both", "single", "pair"] = "both",
-    aggregation: Literal["cautious", "mean"] = "cautious",
+    aggregation: Literal["harmonic-mean", "mean"] = "harmonic-mean",
     max_triples: Count = 3,
     min_confidence: Fraction = 0.5,
-    relevance_weight: Fraction = 0.0,
 ) -> list[Judgement]:
     """Return the plausibility of the reply's event triples.
 
@@ -110,10 +94,6 @@ def commonsense(
     plausibilities of a reply's triples are pooled; a reply without a triple is not judged. The
     evidence is every triple with its place in the text, its plausibility and the nearest known
     triple.
-
-    With ``relevance_weight`` the reply as a whole counts too: the probability that it answers what
-    was said before, or that it is no nonsense if the model is one of flaws, such as
-    ``builtin:sense-medium``. Then a reply with one event and no triple is judged by that alone.
 
     When to use it:
         To read which events a reply relates, and to check each relation against what is known.
@@ -125,13 +105,10 @@ def commonsense(
 
     Args:
         scope: Triples of the reply alone (``single``), with the turn before (``pair``), or both.
-        aggregation: How plausibilities are pooled: ``cautious``, their harmonic mean; or ``mean``,
-            as in ACCENT.
+        aggregation: How plausibilities are pooled; ACCENT takes their mean.
         max_triples: Maximum triples per reply, one per event pair; truncated clauses and inanimate
             subjects are skipped.
         min_confidence: Minimum extraction confidence.
-        relevance_weight: Weight of the reply as a whole in the score; 0 leaves the triples alone,
-            as in ACCENT.
     """
     from grice.knowledge.plausibility import TripleHead
 
@@ -149,19 +126,15 @@ def commonsense(
         plausibilities = plausibility.plausibility(distinct)
     known = dict(zip(distinct, nearest, strict=True))
     values = dict(zip(distinct, plausibilities, strict=True))
-    name = SENSE if isinstance(relevance, FlawModel) else CONTEXT_RELEVANCE
-    wholes: list[float | None] = [None] * len(responses)
-    if relevance_weight:
-        wholes = _whole_scores(responses, extractions, relevance)
-    pool = cautious_score if aggregation == "cautious" else mean_score
+    pool = mean_score if aggregation == "mean" else harmonic_mean_score
     judgements = []
-    for response, extraction, whole in zip(responses, extractions, wholes, strict=True):
+    for response, extraction in zip(responses, extractions, strict=True):
         triples = [
             TripleEvidence(_placed(triple, response), values[_bare(triple)], known[_bare(triple)])
             for triple in extraction.triples
         ]
-        pooled = pool([triple.plausibility for triple in triples])
-        judgements.append(_judgement(triples, extraction, pooled, (name, whole, relevance_weight)))
+        value = pool([triple.plausibility for triple in triples])
+        judgements.append(_judgement(triples, extraction, value))
     return judgements
 
 
@@ -211,59 +184,13 @@ def _placed(triple: ExtractedTriple, response: Response) -> Triple:
     )
 
 
-def _whole_scores(
-    responses: Sequence[Response],
-    extractions: Sequence[Extraction],
-    model: PairClassifier | FlawModel,
-) -> list[float | None]:
-    """Return the score of each reply with events as a whole; None without a word of history.
-
-    It is the probability of no nonsense, or context relevance, where repetition counts for nothing.
-    """
-    values: list[float | None] = [None] * len(responses)
-    eventful = [i for i, each in enumerate(extractions) if each.triples or each.own]
-    if isinstance(model, FlawModel):
-        asked = [i for i in eventful if not unscorable_reply(responses[i])]
-        if asked:
-            odds = model.log_odds([responses[i] for i in asked])[:, model.flaws.index(NONSENSE)]
-            for i, nonsense in zip(asked, sigmoid(odds).tolist(), strict=True):
-                values[i] = 1.0 - nonsense
-        return values
-    asked = [i for i in eventful if any(turn.text.strip() for turn in responses[i].history)]
-    novel = [
-        novelty(responses[i].text, [turn.text for turn in responses[i].history]) for i in asked
-    ]
-    pairs = [
-        Pair(tuple(turn.text for turn in responses[i].history[-TURNS:]), new.text)
-        for i, new in zip(asked, novel, strict=True)
-    ]
-    for i, new, chance in zip(asked, novel, model.classify(pairs) if pairs else [], strict=True):
-        values[i] = chance * new.novel_fraction
-    return values
-
-
-def _judgement(
-    triples: list[TripleEvidence],
-    extraction: Extraction,
-    pooled: float,
-    of_whole: tuple[str, float | None, float],
-) -> Judgement:
-    name, whole, weight = of_whole
-    if not triples and whole is None:
+def _judgement(triples: list[TripleEvidence], extraction: Extraction, value: float) -> Judgement:
+    if not triples:
         return Judgement(NEUTRAL, "abstained", extraction.reason, extraction.flags)
-    value = pooled if whole is None else (1 - weight) * pooled + weight * whole
-    evidence: list[TripleEvidence | FeatureEvidence] = [*triples]
-    if whole is not None:
-        evidence.append(FeatureEvidence(name, whole, value - pooled))
-    if whole is not None and value < NEUTRAL <= pooled:
-        reason = f"{name} is low ({whole:.2f})"
-    elif not triples:
-        reason = f"{extraction.reason}: judged by {name} alone"
-    else:
-        side, chosen = ("least", min) if value < NEUTRAL else ("most", max)
-        triple = chosen(triples, key=lambda item: item.plausibility).triple
-        reason = f"{side} plausible: {triple.head} — {triple.relation} — {triple.tail}"
-    return Judgement(value, "ok", reason, extraction.flags, tuple(evidence))
+    side, chosen = ("least", min) if value < NEUTRAL else ("most", max)
+    triple = chosen(triples, key=lambda item: item.plausibility).triple
+    reason = f"{side} plausible: {triple.head} — {triple.relation} — {triple.tail}"
+    return Judgement(value, "ok", reason, extraction.flags, tuple(triples))
 
 
 def mean_score(scores: Sequence[float]) -> float:
@@ -275,14 +202,14 @@ def mean_score(scores: Sequence[float]) -> float:
     return sum(scores) / len(scores) if scores else NEUTRAL
 
 
-def cautious_score(scores: Sequence[float]) -> float:
+def harmonic_mean_score(scores: Sequence[float]) -> float:
     """Return the score of a reply as the harmonic mean of those of its triples, else 0.5.
 
     People call a reply senseless for one senseless triple, so a low one counts more than a high
     one.
 
-    >>> round(cautious_score([0.8, 0.8]), 2), round(cautious_score([0.8, 0.8, 0.1]), 2)
-    (0.8, 0.24)
+    >>> [round(harmonic_mean_score(each), 2) for each in ([0.8, 0.8], [0.8, 0.8, 0.1])]
+    [0.8, 0.24]
     """
     if not scores:
         return NEUTRAL

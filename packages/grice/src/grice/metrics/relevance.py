@@ -24,7 +24,6 @@ from grice.metrics.common import (
 from grice.metrics.declaration import Example, metric
 from grice.metrics.fluency import FluencyModel, PieceScorer
 from grice.models.loader import (
-    NoSettings,
     Settings,
     dependencies_of,
     model_type,
@@ -291,28 +290,10 @@ class PairHead:
         return unit_rows(reply + self._right(reply))
 
 
-@model_type("pair-head", task="relevance", protocol=PairClassifier, settings=NoSettings)
-def pair_head(folder: ModelFolder, _: NoSettings, loader: ModelLoader) -> PairHead:
+@model_type("pair-head", task="relevance", protocol=PairClassifier, settings=PairSettings)
+def pair_head(folder: ModelFolder, settings: PairSettings, loader: ModelLoader) -> PairHead:
     """Open the networks of a model."""
-    return _shared_head(folder, loader)
-
-
-def _shared_head(folder: ModelFolder, loader: ModelLoader) -> PairHead:
-    """Return the networks of a model, read once for all that depend on them."""
-
-    def read() -> PairHead:
-        settings = read_settings(folder, PairSettings)
-        return PairHead(folder, settings, loader.encoder_of(folder, Encoder))
-
-    return loader.shared(PairHead, folder, read)
-
-
-@model_type("bare-pair-head", task="relevance", protocol=PairClassifier, settings=NoSettings)
-def bare_pair_head(folder: ModelFolder, _: NoSettings, loader: ModelLoader) -> PairHead:
-    """Open the networks of the base model alone."""
-    (below,) = dependencies_of(folder.card)
-    loader.check_task(folder, below, "relevance")
-    return _shared_head(loader.folder(below), loader)
+    return PairHead(folder, settings, loader.encoder_of(folder, Encoder))
 
 
 class FluentSettings(Settings, frozen=True):
@@ -361,4 +342,5 @@ def fluent_pair_head(
     _, below = dependencies_of(folder.card)
     model = loader.dependency(folder, below, PieceScorer, "likelihood")
     fluency = FluencyModel(loader.folder(below), model)
-    return FluentPairHead(settings, _shared_head(folder, loader), fluency)
+    head = PairHead(folder, read_settings(folder, PairSettings), loader.encoder_of(folder, Encoder))
+    return FluentPairHead(settings, head, fluency)

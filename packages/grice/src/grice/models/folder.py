@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 import tomllib
-import warnings
 import zipfile
 from functools import cache
 from importlib import resources
@@ -34,9 +33,6 @@ FOLDER_GROUP = "grice.model_folders"
 
 MOST_BYTES = 2**20
 """Length of the longest card that is read; those that ship have some 30 KB."""
-
-RENAMED = {"fit": "context-relevance"}
-"""Shipped models by their former names."""
 
 STARTS = {".gz": b"\x1f\x8b", ".npy": b"\x93NUMPY", ".sqlite": b"SQLite"}
 """First bytes of files by suffix."""
@@ -145,11 +141,8 @@ def open_folder(place: str | Path) -> ModelFolder:
 
 @reference_scheme("builtin")
 def shipped_model(name: str) -> ModelFolder:
-    """Return the folder of ``builtin:NAME``; one by a former name with a warning."""
-    if name in RENAMED:
-        message = f"builtin:{name} is called builtin:{RENAMED[name]} now"
-        warnings.warn(message, FutureWarning, stacklevel=2)
-    return open_folder(RENAMED.get(name, name))
+    """Return the folder of ``builtin:NAME``."""
+    return open_folder(name)
 
 
 def read_card(folder: Path) -> Card:

@@ -51,7 +51,6 @@ TYPE_GROUP, SCHEME_GROUP = "grice.models", "grice.schemes"
 """Entry point groups of other packages."""
 
 MODEL_TYPES = {
-    "bare-pair-head": "grice.metrics.relevance:bare_pair_head",
     "causal-lm": "grice.models.causal:causal_lm",
     "causal-states": "grice.models.causal:causal_states",
     "decomposable-attention": "grice.metrics.contradiction:decomposable_attention",
@@ -191,7 +190,6 @@ class ModelLoader:
         self._folders: dict[str, ModelFolder] = {}
         self._dependencies: dict[str, tuple[str, ...]] = {}
         self._loaded: dict[str, object] = {}
-        self._shared: dict[tuple[type, str], object] = {}
 
     @property
     def requests(self) -> RequestCounter:
@@ -319,13 +317,6 @@ class ModelLoader:
     def encoder_of(self, folder: ModelFolder, protocol: type[P]) -> P:
         """Load the encoder that a card names."""
         return self.dependency(folder, encoder_reference(folder.card), protocol, "sentence vectors")
-
-    def shared(self, wanted: type[P], folder: ModelFolder, make: Callable[[], P]) -> P:
-        """Return an object made from a folder, once for all models that depend on it."""
-        made = self._shared.get((wanted, folder.digest))
-        if not isinstance(made, wanted):
-            made = self._shared[wanted, folder.digest] = make()
-        return made
 
 
 def default_workers() -> int:
