@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 import numpy as np
@@ -36,7 +36,7 @@ from grice.stats.estimate import FEW, Estimate
 from grice.tables import with_interval
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from grice.data import Evidence, Triple
 
@@ -140,12 +140,6 @@ def compare(
     tables = first, second = read_table(baseline, ids), read_table(other, ids)
     sides = _shared_metrics(first, second, across_signatures=across_signatures)
     paired = any(len(np.intersect1d(a.items, b.items)) for a, b in sides.values())
-    left_out = tuple(
-        f"{name}: {have.source} alone has it"
-        for have, lack in ((first, second), (second, first))
-        for name in have.metrics
-        if name not in lack.metrics
-    )
     if not paired:
         numbers = [
             np.concatenate([part[i].conversations for part in sides.values()]) for i in (0, 1)
@@ -155,59 +149,57 @@ def compare(
                 f"{baseline} and {other} share {plural(shared, 'conversation')}, but no turn of "
                 "them was judged in both: score the same turns in both (--speaker)"
             )
-        tests = _corrected(_unpaired_tests(sides, level), level)
-        metrics = [
-            _difference(name, a, b, tests.get(name), _says(name, tests.get(name), paired=False))
-            for name, (a, b) in sides.items()
-        ]
-        return CompareResult(baseline, other, tuple(metrics), left_out, level, seed, paired=False)
-    joined = {name: _both_ok(a, b) for name, (a, b) in sides.items()}
-    tests = {}
-    for name, (a, b) in joined.items():
-        if len(np.unique(a.conversations)) > 1:
-            tests[name] = compare_systems(
-                {BASELINE: a.given, OTHER: b.given},
-                groups=a.conversations,
-                baseline=BASELINE,
-                bounds=metric_range(name, a.signatures[0], a.given, b.given),
-                level=level,
-                seed=seed,
-            )
-    tests = _corrected(tests, level)
-    furthest = _moved((baseline, other), joined, ids, moved, texts)
+    joined = {name: _both_ok(a, b) if paired else (a, b) for name, (a, b) in sides.items()}
+    tests = _tests(joined, paired=paired, level=level, seed=seed)
+    furthest = _moved((baseline, other), joined, ids, moved, texts) if paired else {}
     metrics = []
     for name, (a, b) in joined.items():
-        test, power = tests.get(name), None
-        if test and test.comparisons[0].verdict not in DIFFERENT:
-            gap = test.comparisons[0].difference
-            if size := difference or abs(gap.value):
-                power = items_needed(
-                    b.given, a.given, difference=size, groups=a.conversations, level=gap.level
-                )
-        if test is None:
+        test = tests.get(name)
+        only = [np.setdiff1d(x.items, y.items) for x, y in (sides[name], sides[name][::-1])]
+        fields: dict[str, Any] = {}
+        if paired:
+            named = (
+                f"{ids.describe(item)} only in {table.source}"
+                for table, items in zip(tables, only, strict=True)
+                for item in items[:NAMED].tolist()
+            )
+            fields = {
+                "power": _power(a, b, test, difference) if test else None,
+                "pairs": len(a.items),
+                "unpaired": _statuses(*sides[name]),
+                "named": tuple(named),
+                "moved": furthest[name],
+            }
+        if test is not None:
+            says = _says(test, fields.get("power"), paired=paired, given=difference is not None)
+        elif paired:
             says = (
-                f"{name}: {plural(len(a.items), 'item')} of "
+                f"{plural(len(a.items), 'item')} of "
                 f"{plural(len(np.unique(a.conversations)), 'conversation')} with a value in both "
                 "files; nothing can be said of a difference with fewer than two conversations"
             )
         else:
-            says = _says(name, test, paired=True, power=power, given=difference is not None)
-        only = [np.setdiff1d(x.items, y.items) for x, y in (sides[name], sides[name][::-1])]
+            says = "fewer than two conversations with a value on a side: nothing can be said"
         metrics.append(
-            replace(
-                _difference(name, *sides[name], test, says),
-                power=power,
-                pairs=len(a.items),
-                unpaired=_statuses(*sides[name]),
-                named=tuple(
-                    f"{ids.describe(item)} only in {table.source}"
-                    for table, items in zip(tables, only, strict=True)
-                    for item in items[:NAMED].tolist()
-                ),
-                moved=furthest[name],
+            MetricDifference(
+                metric=name,
+                says=f"{name}: {says}",
+                baseline=test.estimates[BASELINE] if test else None,
+                other=test.estimates[OTHER] if test else None,
+                comparison=test.comparisons[0] if test else None,
+                only_baseline=len(only[0]),
+                only_other=len(only[1]),
+                signatures=(a.signatures, b.signatures),
+                **fields,
             )
         )
-    return CompareResult(baseline, other, tuple(metrics), left_out, level, seed)
+    left_out = tuple(
+        f"{name}: {have.source} alone has it"
+        for have, lack in ((first, second), (second, first))
+        for name in have.metrics
+        if name not in lack.metrics
+    )
+    return CompareResult(baseline, other, tuple(metrics), left_out, level, seed, paired)
 
 
 def _shared_metrics(first: ScoreTable, second: ScoreTable, *, across_signatures: bool) -> Sides:
@@ -250,73 +242,65 @@ def _statuses(a: MetricScores, b: MetricScores) -> dict[str, int]:
     return {pair: count for pair, count in counts if count and pair != "ok/ok"}
 
 
-def _unpaired_tests(sides: Sides, level: float) -> dict[str, Ranking]:
-    """Return the test of each metric over different conversations on each side."""
+def _tests(joined: Sides, *, paired: bool, level: float, seed: int) -> dict[str, Ranking]:
+    """Test each metric, with p-values and verdicts corrected for the number of metrics."""
     tests = {}
-    for name, (baseline, other) in sides.items():
-        given = [side.values[np.isfinite(side.values)] for side in (baseline, other)]
-        samples = {OTHER: other.values, BASELINE: baseline.values}
-        groups = {OTHER: other.conversations, BASELINE: baseline.conversations}
-        bounds = metric_range(name, baseline.signatures[0], *given)
-        if all(map(len, given)) and (
-            test := compare_unpaired(samples, groups, bounds=bounds, level=level)
-        ):
+    for name, (a, b) in joined.items():
+        given = [side.values[np.isfinite(side.values)] for side in (a, b)]
+        test = None
+        bounds = metric_range(name, a.signatures[0], *given)
+        if paired and len(np.unique(a.conversations)) > 1:
+            test = compare_systems(
+                {BASELINE: a.given, OTHER: b.given},
+                groups=a.conversations,
+                baseline=BASELINE,
+                bounds=bounds,
+                level=level,
+                seed=seed,
+            )
+        elif not paired and all(map(len, given)):
+            scores = {OTHER: b.values, BASELINE: a.values}
+            groups = {OTHER: b.conversations, BASELINE: a.conversations}
+            test = compare_unpaired(scores, groups, bounds=bounds, level=level)
+        if test is not None:
             tests[name] = test
-    return tests
-
-
-def _corrected(tests: Mapping[str, Ranking], level: float) -> dict[str, Ranking]:
-    """Return tests with p-values and verdicts corrected for the number of metrics."""
     p_values = holm([test.comparisons[0].p_single for test in tests.values()])
-    decided = {}
-    for (name, test), p in zip(tests.items(), p_values, strict=True):
+    for (name, test), p in zip([*tests.items()], p_values, strict=True):
         [comparison] = test.comparisons
         outcome = verdict(comparison.difference.value, p, level)
         comparison = replace(comparison, p_value=p, correction="holm", verdict=outcome)
-        decided[name] = replace(test, comparisons=(comparison,))
-    return decided
+        tests[name] = replace(test, comparisons=(comparison,))
+    return tests
 
 
-def _difference(
-    name: str, a: MetricScores, b: MetricScores, test: Ranking | None, says: str
-) -> MetricDifference:
-    return MetricDifference(
-        metric=name,
-        says=says,
-        baseline=test.estimates[BASELINE] if test else None,
-        other=test.estimates[OTHER] if test else None,
-        comparison=test.comparisons[0] if test else None,
-        only_baseline=len(np.setdiff1d(a.items, b.items)),
-        only_other=len(np.setdiff1d(b.items, a.items)),
-        signatures=(a.signatures, b.signatures),
-    )
+def _power(
+    a: MetricScores, b: MetricScores, test: Ranking, difference: float | None
+) -> Power | None:
+    """Return how many conversations a difference takes that is not significant."""
+    [comparison] = test.comparisons
+    gap = comparison.difference
+    size = difference or abs(gap.value)
+    if comparison.verdict in DIFFERENT or not size:
+        return None
+    return items_needed(b.given, a.given, difference=size, groups=a.conversations, level=gap.level)
 
 
-def _says(
-    name: str,
-    test: Ranking | None,
-    *,
-    paired: bool,
-    power: Power | None = None,
-    given: bool = False,
-) -> str:
+def _says(test: Ranking, power: Power | None, *, paired: bool, given: bool) -> str:
     """Return a comparison in words."""
-    if test is None:
-        return f"{name}: fewer than two conversations with a value on a side: nothing can be said"
     [comparison] = test.comparisons
     gap = comparison.difference
     figures = f"{with_interval(gap, '+.3f', '.3f')}, p {comparison.p_value:.2g}, "
     if paired:
         figures += f"n {gap.n} in {gap.groups} conversations"
         few = f"; fewer than {FEW} conversations: a rough guide" if (gap.groups or 0) < FEW else ""
+        unpaired = than = ""
     else:
         units = [test.estimates[side].groups for side in (BASELINE, OTHER)]
         figures += f"{units[0]} and {units[1]} conversations"
         few = f"; {gap.note}" if gap.note else ""
-    unpaired = "" if paired else ", unpaired"
+        unpaired, than = ", unpaired", " from the baseline"
     if comparison.verdict in DIFFERENT:
-        outcome = DIFFERENT[comparison.verdict]
-        return f"{name}: {outcome} the baseline ({figures}){unpaired}{few}"
+        return f"{DIFFERENT[comparison.verdict]} the baseline ({figures}){unpaired}{few}"
     more = why = ""
     if power is not None:
         size = f"a difference of {power.difference:.3g}" if given else "a difference of this size"
@@ -329,8 +313,7 @@ def _says(
         why = "; the interval leaves out 0, the permutation test does not reject"
         if comparison.p_single <= 1 - gap.level:
             why = "; the interval alone leaves out 0, the p-value is corrected over all metrics"
-    than = "" if paired else " from the baseline"
-    return f"{name}: not distinguishable at this n{than} ({figures}){unpaired}{more}{few}{why}"
+    return f"not distinguishable at this n{than} ({figures}){unpaired}{more}{few}{why}"
 
 
 def _moved(

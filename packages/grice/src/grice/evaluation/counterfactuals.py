@@ -17,7 +17,7 @@ from grice.knowledge.store import StoredKnowledge
 from grice.perturb import with_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from grice.scoring.loaded import LoadedMetric
 
@@ -26,11 +26,7 @@ TRIED = 12
 
 
 class Counterfactual(msgspec.Struct, frozen=True):
-    """A change, and the score with it.
-
-    Attributes:
-        kind: ``knowledge`` if a triple is added, ``text`` if words are removed from the reply.
-    """
+    """A change, and the score with it: a triple is added, or words are removed from the reply."""
 
     kind: Literal["knowledge", "text"]
     change: str
@@ -46,7 +42,40 @@ def counterfactuals(
     if score.status != "ok" or score.value is None or score.turn is None:
         return []
     talk = msgspec.structs.replace(conversation, targets=(score.turn,))
-    tried = [*_with_triples(loaded, talk, score), *_without_words(loaded, talk, score)]
+    tried: list[Counterfactual] = []
+
+    def add(
+        kind: Literal["knowledge", "text"],
+        words: str,
+        scores: Sequence[Score],
+        span: Span | None = None,
+    ) -> None:
+        for after in scores:
+            if after.turn == score.turn and after.status == "ok" and after.value is not None:
+                lift = after.value - (score.value or 0.0)
+                tried.append(Counterfactual(kind, words, after.value, lift, span))
+
+    pieces = [piece for piece in score.evidence if isinstance(piece, TripleEvidence)]
+    pieces.sort(key=lambda piece: piece.plausibility)
+    for piece in pieces[:TRIED]:
+        head, relation, tail = piece.triple.head, piece.triple.relation, piece.triple.tail
+        for parameter, knowledge in loaded.models.items():
+            if isinstance(knowledge, StoredKnowledge):
+                what_if = Triple(head, relation, tail, source="what if")
+                more = knowledge.with_triples([what_if], "more")
+                (scores,) = loaded.with_models(**{parameter: more}).score([talk])
+                add("knowledge", worded(piece.triple), scores)
+    text = talk.turns[score.turn].text
+    spans: list[Span | None] = []
+    for evidence in score.evidence:
+        if isinstance(evidence, TripleEvidence):
+            spans += [evidence.triple.tail_span, evidence.triple.head_span]
+        elif isinstance(evidence, FeatureEvidence):
+            spans.append(evidence.span)
+    own = list(dict.fromkeys(span for span in spans if span and span.turn == score.turn))[:TRIED]
+    changed = [with_texts(talk, {score.turn: without(text, span)}) for span in own]
+    for span, scores in zip(own, loaded.score(changed), strict=True):
+        add("text", text[span.start : span.end], scores, span)
     return sorted(
         (change for change in tried if change.lift > 1e-9),
         key=lambda change: (-change.lift, change.change),
@@ -61,38 +90,6 @@ def best_of_each_kind(changes: Iterable[Counterfactual]) -> list[Counterfactual]
     return list(best.values())
 
 
-def _with_triples(
-    loaded: LoadedMetric, talk: Conversation, score: Score
-) -> Iterator[Counterfactual]:
-    pieces = [piece for piece in score.evidence if isinstance(piece, TripleEvidence)]
-    pieces.sort(key=lambda piece: piece.plausibility)
-    for piece in pieces[:TRIED]:
-        head, relation, tail = piece.triple.head, piece.triple.relation, piece.triple.tail
-        for parameter, knowledge in loaded.models.items():
-            if isinstance(knowledge, StoredKnowledge):
-                what_if = Triple(head, relation, tail, source="what if")
-                more = knowledge.with_triples([what_if], "more")
-                (scores,) = loaded.with_models(**{parameter: more}).score([talk])
-                yield from _changed("knowledge", worded(piece.triple), scores, score)
-
-
-def _without_words(
-    loaded: LoadedMetric, talk: Conversation, score: Score
-) -> Iterator[Counterfactual]:
-    assert score.turn is not None
-    text = talk.turns[score.turn].text
-    spans: list[Span | None] = []
-    for piece in score.evidence:
-        if isinstance(piece, TripleEvidence):
-            spans += [piece.triple.tail_span, piece.triple.head_span]
-        elif isinstance(piece, FeatureEvidence):
-            spans.append(piece.span)
-    own = list(dict.fromkeys(span for span in spans if span and span.turn == score.turn))[:TRIED]
-    changed = [with_texts(talk, {score.turn: without(text, span)}) for span in own]
-    for span, scores in zip(own, loaded.score(changed), strict=True):
-        yield from _changed("text", text[span.start : span.end], scores, score, span)
-
-
 def without(text: str, span: Span) -> str:
     """Return a text without a span, the blanks closed up.
 
@@ -101,16 +98,3 @@ def without(text: str, span: Span) -> str:
     """
     joined = f"{text[: span.start].rstrip()} {text[span.end :].lstrip()}"
     return re.sub(r"\s+([.,!?;:])", r"\1", joined).strip()
-
-
-def _changed(
-    kind: Literal["knowledge", "text"],
-    words: str,
-    scores: Sequence[Score],
-    before: Score,
-    span: Span | None = None,
-) -> Iterator[Counterfactual]:
-    assert before.value is not None
-    for after in scores:
-        if after.turn == before.turn and after.status == "ok" and after.value is not None:
-            yield Counterfactual(kind, words, after.value, after.value - before.value, span)

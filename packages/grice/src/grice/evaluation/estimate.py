@@ -24,12 +24,10 @@ UNLIKE = 0.999
 
 
 class MetricEstimate(msgspec.Struct, frozen=True):
-    """The mean rating with the help of one metric.
+    """The mean rating with the help of one metric, used to the extent ``weight``.
 
-    Attributes:
-        weight: How far the metric was used; 0 is not at all.
-        labels_saved: Number of further labels that alone would give an interval of this width;
-            negative if the metric is of no help, None if unknown.
+    ``labels_saved`` further labels alone would give an interval of this width; negative if the
+    metric is of no help, None if unknown.
     """
 
     metric: str

@@ -6,7 +6,6 @@ constant metric gets 0.5.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
@@ -107,7 +106,7 @@ def accuracy(
     pairs: Iterable[Pair], values: Mapping[str, float], metric: str = "", signature: str = ""
 ) -> PerturbedRow:
     """Return the share of pairs whose original has the higher value."""
-    hits: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    hits: dict[str, dict[str, list[float]]] = {}
     judged = ties = failed = 0
     for pair in pairs:
         good, bad = values.get(pair.original.id), values.get(pair.perturbed.id)
@@ -117,17 +116,15 @@ def accuracy(
         judged += 1
         ties += good == bad
         for kind in (EVERY, pair.kind):
-            hits[kind][pair.source].append(0.5 if good == bad else float(good > bad))
+            of_source = hits.setdefault(kind, {}).setdefault(pair.source, [])
+            of_source.append(0.5 if good == bad else float(good > bad))
     kinds = {}
     for kind in sorted(hits, key=lambda kind: (kind != EVERY, kind)):
         by_source = hits[kind].values()
         share = proportion(list(map(sum, by_source)), list(map(len, by_source)))
         assert share is not None
         kinds[kind] = replace(share, method=METHOD)
+    share_tied = ties / judged if judged else 0.0
     return PerturbedRow(
-        metric=metric,
-        signature=signature,
-        kinds=kinds,
-        ties=ties / judged if judged else 0.0,
-        failed=failed,
+        metric=metric, signature=signature, kinds=kinds, ties=share_tied, failed=failed
     )

@@ -12,7 +12,7 @@ import heapq
 import math
 from collections import Counter
 from itertools import count, islice, takewhile
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -62,10 +62,9 @@ FEWEST = 10
 class Feature(msgspec.Struct, frozen=True):
     """The value of a metric as a feature of the classifier; low values are bad.
 
-    Attributes:
-        flaw: The category if this feature is the strongest; empty if the evidence names it.
-        center: Mean value of the training replies; ``scale`` is their standard deviation.
-        weight: Log odds per standard deviation, at least 0.
+    ``flaw`` is the category if this feature is the strongest, empty if the evidence names it;
+    ``center`` and ``scale`` are mean and standard deviation of the training replies, ``weight``
+    the log odds per standard deviation, at least 0.
     """
 
     metric: str
@@ -89,8 +88,7 @@ class Threshold(msgspec.Struct, frozen=True):
 class Stack(msgspec.Struct, frozen=True):
     """A stacked classifier: the content of a model folder of type ``review``.
 
-    Attributes:
-        models: Model of the scores that were fitted, by metric, if the metric runs with several.
+    ``models`` is the model of the scores that were fitted, for metrics that run with several.
     """
 
     intercept: float
@@ -175,18 +173,16 @@ def _of_turn(score: Score, turn: int) -> Score:
 
 
 class FlaggedTurn(msgspec.Struct, frozen=True, kw_only=True):
-    """A reply that is worth a look; without texts, what is quoted of it is empty.
+    """A reply that is worth a look; without texts, its quotes are empty.
 
     Attributes:
         probability: That a person would mark it; None for a certain flaw.
         flaw: The category of the strongest feature, or of the first certain flaw.
         metric: The metric of that feature; None, as ``value``, for a certain flaw.
-        reason: The reason of its score, or the messages of the findings.
         words: Quoted spans of its evidence or findings, without Markdown.
         effects: Contribution of each metric to the log odds.
         before: The last turn before it that is no instruction and no traffic of tools.
         file: The file of its conversation, if several were scored together.
-        findings: Its certain flaws.
     """
 
     rank: int = 0
@@ -265,8 +261,8 @@ class _Candidate(NamedTuple):
 class Reviewer:
     """Collects the replies to look at first while scores arrive; memory holds only these.
 
-    A listener of a run (:func:`grice.scoring.run.run`). The first conversation decides which
-    classifier is used: the one that knows most of the metrics that were run.
+    The first conversation decides which classifier is used: the one with most of the metrics that
+    were run.
     """
 
     def __init__(self, top: int = TOP) -> None:
@@ -345,7 +341,8 @@ class Reviewer:
         finding, *more = kept[0].findings
         others = plural(number - 1, "other reply", "other replies")
         findings = (replace(finding, message=f"{finding.message}, as in {others}"), *more)
-        return [replace(kept[0], findings=findings, reason=_messages(findings))]
+        reason = "; ".join(each.message for each in findings)
+        return [replace(kept[0], findings=findings, reason=reason)]
 
 
 def review(scores: str, files: Sequence[str | Path] = (), *, top: int = TOP) -> Review:
@@ -409,36 +406,29 @@ def _certain(
     """Return a reply with certain flaws, listed under the first of them."""
     first = findings[0]
     text = "" if talk is None else talk.turns[first.turn].text
-    quoted = (
-        text[span.start : span.end].strip()
-        for finding in findings
-        for span in finding.spans
-        if span.end - span.start < len(text.strip())
-    )
-    item = FlaggedTurn(
+    spans = [span for finding in findings for span in finding.spans]
+    short = [span for span in spans if span.end - span.start < len(text.strip())]
+    quoted = dict.fromkeys(text[span.start : span.end].strip() for span in short)
+    return FlaggedTurn(
         conversation=first.conversation,
         turn=first.turn,
         flaw=RULES[first.rule].title,
-        reason=_messages(findings),
-        words=tuple(islice(dict.fromkeys(quoted), WORDS)),
+        reason="; ".join(finding.message for finding in findings),
+        words=tuple(quoted)[:WORDS],
         file=next((str(s.meta["file"]) for s in scores if s.meta.get("file")), None),
         findings=tuple(findings),
+        **_texts(talk, first.turn),
     )
-    return _with_texts(item, talk)
 
 
-def _messages(findings: Iterable[Finding]) -> str:
-    return "; ".join(finding.message for finding in findings)
-
-
-def _with_texts(item: FlaggedTurn, talk: Conversation | None) -> FlaggedTurn:
+def _texts(talk: Conversation | None, turn: int) -> dict[str, Any]:
+    """Return the fields of a reply that hold texts."""
     if talk is None:
-        return item
+        return {}
     spoken = zip(talk.turns, unspoken(talk.turns), strict=True)
-    earlier = [turn.text for turn, silent in islice(spoken, item.turn) if not silent]
+    earlier = [turn.text for turn, silent in islice(spoken, turn) if not silent]
     before = next(filter(str.strip, reversed(earlier)), "")
-    turn = talk.turns[item.turn]
-    return replace(item, speaker=turn.speaker, before=before, reply=turn.text)
+    return {"speaker": talk.turns[turn].speaker, "before": before, "reply": talk.turns[turn].text}
 
 
 def _flagged(candidate: _Candidate, stack: Stack) -> FlaggedTurn:
@@ -458,7 +448,7 @@ def _flagged(candidate: _Candidate, stack: Stack) -> FlaggedTurn:
             words = as_read(text, span.start, span.end).strip()
             if words and not any(words in longer for longer in quoted):
                 quoted.append(words)
-    item = FlaggedTurn(
+    return FlaggedTurn(
         conversation=score.conversation,
         turn=candidate.turn,
         probability=candidate.probability,
@@ -470,8 +460,8 @@ def _flagged(candidate: _Candidate, stack: Stack) -> FlaggedTurn:
         effects=candidate.effects,
         evidence=score.evidence,
         file=str(file) if (file := score.meta.get("file")) else None,
+        **_texts(candidate.talk, candidate.turn),
     )
-    return _with_texts(item, candidate.talk)
 
 
 def _spans(evidence: Iterable[Evidence]) -> list[Span]:
