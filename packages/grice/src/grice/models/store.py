@@ -16,7 +16,7 @@ import shutil
 from contextlib import contextmanager, suppress
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 import msgspec
 
@@ -171,8 +171,7 @@ def stored_models() -> dict[str, Path]:
 
 def find_stored(name: str) -> Path | None:
     """Return the folder of a model by name; None if there is none."""
-    places = [folder / name for folder in model_folders()] if NAME.fullmatch(name) else []
-    return next((place for place in places if (place / CARD).is_file()), None)
+    return stored_models().get(name)
 
 
 def check_stored(names: Sequence[str], preset: str = "") -> None:
@@ -320,31 +319,20 @@ def list_models(names: Sequence[str] = ()) -> list[ModelInfo]:
 
 
 def _info(name: str, folder: Path | None, entry: Entry | None) -> ModelInfo:
-    disk = entry.disk if entry else None
+    facts: dict[str, Any]
+    if entry:
+        same = ("summary", "kind", "licence", "training", "download", "disk", "memory", "measured")
+        facts = {fact: getattr(entry, fact) for fact in same}
+        facts |= {"source": entry.source.reference, "command": f"grice models get model:{name}"}
+    else:
+        try:
+            card = read_card(folder or Path())
+        except ModelFolderError as error:
+            card = Card(name, "?", "", str(error), "?", {})
+        facts = {fact: getattr(card, fact) for fact in ("summary", "kind", "licence", "source")}
+        training = "; ".join(card.training.data) or "not stated"
+        facts |= {"training": training, "measured": card.quality}
     if folder:
         disk = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-    if entry:
-        same = ("summary", "kind", "licence", "training", "download", "memory", "measured")
-        return ModelInfo(
-            name=name,
-            source=entry.source.reference,
-            folder=str(folder) if folder else None,
-            command="" if folder else f"grice models get model:{name}",
-            disk=disk,
-            **{fact: getattr(entry, fact) for fact in same},
-        )
-    try:
-        card = read_card(folder or Path())
-    except ModelFolderError as error:
-        card = Card(name, "?", "", str(error), "?", {})
-    return ModelInfo(
-        name=name,
-        summary=card.summary,
-        kind=card.kind,
-        licence=card.licence,
-        training="; ".join(card.training.data) or "not stated",
-        source=card.source,
-        folder=str(folder),
-        disk=disk,
-        measured=card.quality,
-    )
+        facts |= {"folder": str(folder), "disk": disk, "command": ""}
+    return ModelInfo(name=name, **facts)
