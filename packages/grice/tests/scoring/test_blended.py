@@ -59,31 +59,19 @@ def test_a_run_with_a_blend_is_summed_up_and_goes_on(chat, tmp_path, capsys):
     assert "mean_relevance_repetition" in page.read_text("utf-8")
 
 
-@pytest.fixture
-def scored(chat, tmp_path, monkeypatch, capsys):
+def test_scores_of_a_blend_are_read_by_other_commands(chat, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     words = ["score", str(chat), "-m", "relevance,repetition", "-o", "out.jsonl"]
     assert main([*words, "--relevance-history", "2", "--blend", "mean:relevance,repetition"]) == 0
-    capsys.readouterr()
-    return tmp_path / "out.jsonl"
-
-
-def test_a_report_of_a_file_says_what_a_blend_is(scored, chat):
-    assert main(["report", "out.jsonl", str(chat), "-o", "page.html"]) == 0
-    assert "The mean of relevance, repetition" in Path("page.html").read_text("utf-8")
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
+    gate = ["--min", "mean_relevance_repetition=0.01", "--allow-uncertain"]
+    for command in (
+        ["report", "out.jsonl", str(chat), "-o", "page.html"],
         ["compare", "out.jsonl", "out.jsonl"],
         ["review", "out.jsonl"],
-        ["gate", "out.jsonl", "--min", "mean_relevance_repetition=0.01", "--allow-uncertain"],
-    ],
-    ids=lambda words: words[0],
-)
-def test_what_reads_scores_reads_a_blend(command, scored, capsys):
-    assert main(command) == 0
+        ["gate", "out.jsonl", *gate],
+    ):
+        assert main(command) == 0, command
+    assert "The mean of relevance, repetition" in Path("page.html").read_text("utf-8")
 
 
 @pytest.mark.parametrize(

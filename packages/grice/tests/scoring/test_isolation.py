@@ -15,7 +15,7 @@ from grice.scoring.loaded import CALLS, Failure, LoadedMetric, answers
 
 
 class Counting:
-    """Squares numbers but for some, and counts how often it is asked."""
+    """Squares numbers but for some, and counts the calls."""
 
     def __init__(self, bad):
         self.bad = frozenset(bad)
@@ -26,14 +26,6 @@ class Counting:
         if self.bad.intersection(items):
             raise ValueError("odd one")
         return [item**2 for item in items]
-
-
-def test_what_does_not_fail_is_asked_once():
-    ask = Counting([])
-    assert answers(ask, range(1000)) == [item**2 for item in range(1000)]
-    assert ask.calls == [1000]
-    assert answers(ask, []) == []
-    assert ask.calls == [1000]
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 1000, 100_000])
@@ -47,19 +39,16 @@ def test_what_always_fails_is_asked_four_times_at_most(count):
         assert results[1].others == count - 1
 
 
-@pytest.mark.parametrize("bad", [{0}, {511}, {1023}, {0, 511, 1023}, {1, 2, 700, 701, 702}])
-def test_few_items_that_fail_cost_no_other(bad):
+@pytest.mark.parametrize(
+    ("bad", "most"),
+    [(set(), 1), ({0}, 22), ({700}, 22), ({0, 511, 1023}, CALLS), ({1, 2, 700, 701, 702}, CALLS)],
+)
+def test_few_items_that_fail_cost_no_other(bad, most):
     ask = Counting(bad)
     results = answers(ask, range(1024))
-    assert len(ask.calls) <= CALLS
+    assert len(ask.calls) <= most
     assert {i for i, result in enumerate(results) if isinstance(result, Failure)} == bad
     assert all(results[i].others == 0 for i in bad)
-
-
-def test_one_item_that_fails_is_found_by_halves():
-    ask = Counting({700})
-    answers(ask, range(1024))
-    assert len(ask.calls) <= 2 + 2 * 10
 
 
 def test_what_fails_once_only_loses_nothing():
@@ -72,6 +61,7 @@ def test_what_fails_once_only_loses_nothing():
         return list(items)
 
     assert answers(ask, range(100)) == list(range(100))
+    assert answers(ask, []) == []
 
 
 @given(st.sets(st.integers(0, 299)), st.integers(1, 300))

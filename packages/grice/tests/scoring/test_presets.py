@@ -104,23 +104,17 @@ def test_an_unfinished_run_is_not_finished_with_another_preset(
     assert score(chat, "-o", out, metric="log_length") == 0
 
 
-@pytest.mark.parametrize(
-    ("preset", "command"),
-    [
-        ("medium", "fetch them: grice models get medium\n"),
-        ("large", "fetch them: grice models get large\n"),
-    ],
-)
-def test_a_preset_whose_models_are_missing_names_the_command(config, chat, capsys, preset, command):
+@pytest.mark.parametrize("preset", ["medium", "large"])
+def test_a_preset_whose_models_are_missing_names_the_command(
+    config, chat, tmp_path, capsys, preset
+):
+    command = f"fetch them: grice models get {preset}\n"
     assert score(chat, "--models", preset) == 2
     assert command in capsys.readouterr().err
     assert main(["models", "use", preset]) == 2
     assert command in capsys.readouterr().err
     with pytest.raises(ModelError, match="are not here"):
         grice.load("log_length", models=preset)
-
-
-def test_a_preset_of_which_one_model_is_missing_names_that_one(config, chat, tmp_path, capsys):
     own = tmp_path / "own.toml"
     own.write_text('summary = "one"\nmodels = ["medium"]\n', "utf-8")
     assert score(chat, "--models", own) == 2
@@ -191,14 +185,11 @@ def test_a_preset_that_is_none_says_why(config, chat, tmp_path, capsys, text, me
     assert message in capsys.readouterr().err
 
 
-def test_an_unknown_preset_names_its_neighbour(config, chat, capsys):
+def test_settings_that_cannot_be_read_are_named(config, chat, capsys):
     assert score(chat, "--models", "smal") == 2
     assert "did you mean 'small'" in capsys.readouterr().err
     with pytest.raises(InputError, match=r"missing\.toml"):
         grice.load("log_length", models="missing.toml")
-
-
-def test_settings_that_cannot_be_read_are_named(config, chat, capsys):
     (config / "config.toml").write_text("models = 3")
     assert score(chat) == 2
     assert str(config / "config.toml") in capsys.readouterr().err

@@ -169,14 +169,12 @@ def test_a_changed_input_is_noticed(unfinished, records, scorer):
 def test_an_unfinished_file_of_another_run_is_not_continued(unfinished, records, scorer):
     with pytest.raises(InputError, match="left by a run with other metrics"):
         score_to(unfinished, records, scorer, run_name="run-2")
+    broken = unfinished.with_name("broken.jsonl")
+    broken.with_name("broken.jsonl.state").write_text("{")
+    with pytest.raises(InputError, match="not the state of a run"):
+        score_to(broken, records, scorer)
     score_to(unfinished, records, scorer, run_name="run-2", resume=False)
     assert unfinished.exists()
-
-
-def test_a_broken_state_is_named(tmp_path, records, scorer):
-    (tmp_path / "out.jsonl.state").write_text("{")
-    with pytest.raises(InputError, match="not the state of a run"):
-        score_to(tmp_path / "out.jsonl", records, scorer)
 
 
 def test_a_full_disk_says_so_and_keeps_what_was_scored(tmp_path, records, scorer):
@@ -249,24 +247,17 @@ def test_a_link_stands_for_its_file_and_a_killed_run_goes_on_there(tmp_path, rec
     assert [path.name for path in (tmp_path / "real").iterdir()] == ["target.jsonl"]
 
 
-def test_one_broken_reply_costs_no_other(scorer):
+def test_one_broken_reply_costs_no_other_and_broken_records_are_counted(records, scorer):
     texts = ["fine", "boom", "good", "also good"]
     talk = Conversation("t", tuple(Turn("A", text) for text in texts))
-    summary, _ = run([talk], scorer, Sink(RUN))
-    fragile_summary = summary.metrics[0]
-    assert fragile_summary.counts == {"ok": 3, "failed": 1}
-    assert summary.failed == 1
+    summary, _ = run([talk, *records], scorer, Sink(RUN))
+    broken = [record for record in records if isinstance(record, RecordError)]
+    assert summary.metrics[0].counts["failed"] == summary.failed == 1
+    assert summary.problems[0] == str(broken[0])
+    assert summary.conversations == len(records) - summary.skipped + 1
     [scores] = scorer.score([talk])
     [failed] = [score for score in scores if score.status == "failed"]
     assert (failed.turn, failed.value, failed.reason) == (1, None, "RuntimeError: boom")
-
-
-def test_broken_records_are_counted_and_named(records, scorer):
-    summary, _ = run(records, scorer, Sink(RUN))
-    broken = [record for record in records if isinstance(record, RecordError)]
-    assert summary.skipped == len(broken) > 0
-    assert summary.problems[0] == str(broken[0])
-    assert summary.conversations == len(records) - len(broken)
 
 
 def test_an_empty_input_gives_an_empty_file(tmp_path, scorer):

@@ -17,9 +17,7 @@ from grice.data import (
     Turn,
 )
 from grice.metrics import Example, metric
-from grice.metrics.registry import find_metrics
-from grice.models.loader import ModelLoader
-from grice.scoring.loaded import LoadedMetric, load_metric
+from grice.scoring.loaded import LoadedMetric
 
 TAGS = ["<br>", "</p>", '<a href="x y">']
 WORDS = st.lists(st.sampled_from(["oh", "no!", "How", "are you?", "<3", "tea.", "é"]), min_size=1)
@@ -66,42 +64,12 @@ def pointing(name, judges):
     return LoadedMetric(declared, Signature(name, "1"), {})
 
 
-@pytest.fixture(scope="module")
-def without_models():
-    models = ModelLoader(mode="exact", workers=1, cache=None)
-    known = [registered for registered in find_metrics().metrics.values() if not registered.models]
-    yield [load_metric(registered, models, {}) for registered in known]
-    models.close()
-
-
-def talks(turns, data):
-    """Return the same conversation with spaces and with tags between the words."""
-    tags = [[data.draw(st.sampled_from(TAGS)) for _ in words] for words in turns]
-    joined = [
-        "".join(part for pair in zip(words, marks, strict=True) for part in pair)
-        for words, marks in zip(turns, tags, strict=True)
-    ]
-    spaced = ["".join(f"{word} " for word in words) for words in turns]
-    return [
-        Conversation("c", tuple(Turn("AB"[i % 2], text) for i, text in enumerate(texts)))
-        for texts in (spaced, joined)
-    ]
-
-
-@given(TALK, st.data())
-def test_tags_count_as_spaces(without_models, turns, data):
-    spaced, tagged = talks(turns, data)
-    for loaded in without_models:
-        plain, other = loaded.score([spaced, tagged])
-        assert plain == other
-
-
 @pytest.mark.parametrize("judges", ["response", "conversation"])
 @given(TALK, st.data())
 def test_evidence_points_into_the_text_as_it_came(judges, turns, data):
-    _, tagged = talks(turns, data)
-    instruction = Turn("S", "be <b>kind</b>", role="system")
-    talk = Conversation("c", (tagged.turns[0], instruction, *tagged.turns[1:]))
+    texts = ["".join(word + data.draw(st.sampled_from(TAGS)) for word in words) for words in turns]
+    first, *rest = (Turn("AB"[i % 2], text) for i, text in enumerate(texts))
+    talk = Conversation("c", (first, Turn("S", "be <b>kind</b>", role="system"), *rest))
     [scores] = pointing(judges, judges).score([talk])
     for score in scores:
         for piece in score.evidence:

@@ -118,16 +118,10 @@ def test_who_is_judged(names, stated, asked, expected):
     assert judged(turns_of(*names.split(), stated=stated), asked) == expected
 
 
-def test_a_record_may_name_the_turns_to_judge():
+def test_targets_history_and_opening_of_a_conversation():
     assert judged(turns_of("user", "assistant", "user"), targets=(0, 1)) == [0, 1]
-
-
-def test_a_system_prompt_in_a_transcript_is_no_part_of_the_history():
     [item] = responses(Conversation("c", turns_of("System", "User", "Assistant")))
-    assert item.positions == (1,)
-
-
-def test_a_conversation_is_known_by_the_first_turn_of_its_customer():
+    assert item.positions == (1,), "a system prompt is no part of the history"
     assert opening(Conversation("c", turns_of("Agent", "Customer"))) == 1
     assert opening(Conversation("c", turns_of("Ann", "Bob"))) == 0
 
@@ -193,18 +187,18 @@ def test_thinking_is_not_judged_and_odd_replies_are_flagged(text, as_if, flags):
     assert (score.value, set(score.flags)) == (plain.value, flags)
 
 
-@pytest.mark.parametrize("metric", ["relevance", "engagement", "commonsense", "repetition"])
-def test_a_reply_in_another_language_is_not_judged(metric):
-    reply = "Die Hauptstadt von Frankreich ist Paris, und man kann dort sehr gut essen."
+@pytest.mark.parametrize(
+    ("metric", "reply"),
+    [
+        *(
+            (metric, "Die Hauptstadt von Frankreich ist Paris, und man kann dort sehr gut essen.")
+            for metric in ("relevance", "engagement", "commonsense", "repetition")
+        ),
+        ("relevance", "Claro, puede pagar con tarjeta."),
+        ("relevance", "Votre commande sera livrée demain."),
+    ],
+)
+def test_a_reply_in_another_language_is_not_judged(metric, reply):
     [score] = grice.score(["What is the capital of France?", reply], metric)
     assert score.status == "abstained"
     assert "English" in score.reason
-
-
-@pytest.mark.parametrize(
-    "reply", ["Claro, puede pagar con tarjeta.", "Votre commande sera livrée demain."]
-)
-def test_a_short_reply_that_is_plainly_not_english_is_not_judged(reply):
-    [score] = grice.score(["Where is my order?", reply], "relevance")
-    assert score.status == "abstained"
-    assert "not in English" in score.reason
