@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from grice import cli
 from grice.distributions import extras
 from grice.models.cache import LIMIT
 
@@ -19,10 +20,7 @@ pytestmark = pytest.mark.docs
 
 ROOT = Path(__file__).parents[3]
 DOCS, EXAMPLES = ROOT / "docs", ROOT / "examples"
-COMMANDS = sorted(
-    path.stem.replace("_", "-")
-    for path in (ROOT / "packages/grice/src/grice/cli" / "commands").glob("[!_]*.py")
-)
+COMMANDS = sorted(name for names in cli.COMMANDS.values() for name in names)
 TUTORIALS = sorted((DOCS / "tutorials").glob("*.md"))
 
 

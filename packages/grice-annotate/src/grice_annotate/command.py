@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Literal
 
-from grice.cli.commands.serve import replies_output
+from grice.cli.commands.system import replies_output
 from grice.cli.derive import names
 from grice.cli.output import DONE, Output, note, warn, write_rows, write_text
 from grice.errors import plural

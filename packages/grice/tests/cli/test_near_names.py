@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from grice.cli import GROUPS, command_names, main
+from grice.cli import COMMANDS, command_names, main
 
 
 @pytest.fixture
@@ -94,6 +94,6 @@ def test_the_help_lists_every_command_once_under_the_heading_of_its_group(capsys
     listed = re.findall(r"^  ([a-z][a-z-]*)  ", page, re.MULTILINE)
     assert sorted(listed) == command_names()
     headings = re.findall(r"^([a-z].*):$", page, re.MULTILINE)
-    assert headings[:5] == list(GROUPS)
+    assert headings[:5] == list(COMMANDS)
     assert headings[-1] == "options"
     assert set(headings[5:-1]) <= {"grice-annotate", "grice-research", "grice-tasks"}

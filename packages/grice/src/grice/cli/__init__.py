@@ -1,26 +1,24 @@
-"""The ``grice`` command; each module of :mod:`grice.cli.commands` is one command.
+"""The ``grice`` command, and the table of all commands.
 
-A command is a function ``run``, or several named ``ACTIONS``, from which :mod:`grice.cli.derive`
-makes the parser; it returns an :class:`grice.cli.output.Output` or an exit status. A command of
-another distribution may instead declare its parser itself: ``configure(parser, words)`` and
-``run(arguments)``.
+A command is a typed function, from which :mod:`grice.cli.derive` makes the parser, or a module with
+several ``ACTIONS`` or a function ``run``; it returns an :class:`grice.cli.output.Output` or an exit
+status. A command of another distribution may instead declare its parser itself:
+``configure(parser, words)`` and ``run(arguments)``.
 """
 
 from __future__ import annotations
 
 import errno
 import os
-import pkgutil
 import sys
 import warnings
 from functools import partial
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Any
 
 import grice
 from grice import distributions
-from grice.cli import commands
 from grice.cli.derive import about, add_arguments, call, output_path
 from grice.cli.output import (
     DONE,
@@ -46,31 +44,44 @@ from grice.progress import watched
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Sequence
 
 __all__ = ["command_names", "command_parser", "find_commands", "main"]
 
 COMMAND_GROUP = "grice.commands"
 """Entry point group of commands that other distributions add."""
 
-GROUPS = {
-    "find bad replies": ("score", "review", "explain", "report"),
-    "compare systems and decide": ("compare", "gate", "rerank"),
-    "evaluate metrics": ("meta-eval", "calibrate", "estimate", "audit", "perturb"),
-    "metrics, models and knowledge": ("list", "models", "kb", "doctor"),
-    "serve": ("serve",),
+COMMANDS = {
+    "find bad replies": {
+        "score": "scores:score",
+        "review": "scores:review",
+        "explain": "scores:explain",
+        "report": "scores:report",
+    },
+    "compare systems and decide": {
+        "compare": "decide:compare",
+        "gate": "decide:gate",
+        "rerank": "decide:rerank",
+    },
+    "evaluate metrics": {
+        "meta-eval": "evaluate:meta_eval",
+        "calibrate": "ratings:calibrate",
+        "estimate": "ratings:estimate",
+        "audit": "evaluate:audit",
+        "perturb": "evaluate:perturb",
+    },
+    "metrics, models and knowledge": {
+        "list": "system:list_metrics",
+        "models": "models",
+        "kb": "kb",
+        "doctor": "system:doctor",
+    },
+    "serve": {"serve": "system:serve"},
 }
-"""Commands of the core by their heading in the help page; a test compares them."""
+"""Commands of the core by their heading in the help page, each with its place."""
 
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO})
 """Errors of a stream that nothing can be written to, without the name of a file."""
-
-
-class Command(Protocol):
-    """Module of a command, which may also have ``HELP`` and ``ACTIONS``."""
-
-    run: Callable[..., object]
-    configure: Callable[[argparse.ArgumentParser, Sequence[str]], None]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -172,7 +183,10 @@ def command_parser(words: Sequence[str]) -> Parser:
     named = [word for word in words if not word.startswith("-")]
     chosen = next(iter(named), None)
     entries = find_commands()
-    parser.sections = _sections(entries)
+    parser.sections = {heading: list(names) for heading, names in COMMANDS.items()}
+    for name, entry in entries.items():
+        if entry.dist:
+            parser.sections.setdefault(entry.dist.name, []).append(name)
     for former in (chosen, " ".join(named[:2])):
         if former and former not in entries:
             _refuse_absent(former)
@@ -181,7 +195,7 @@ def command_parser(words: Sequence[str]) -> Parser:
             subparsers.add_parser(name)  # for the names of commands that are near
             continue
         try:
-            command = cast("Command", distributions.load(entry))
+            command: Any = distributions.load(entry)
         except Exception as error:
             if chosen is None:  # the help page lists the other commands
                 subparsers.add_parser(name, help=f"(cannot be loaded: grice {name} says why)")
@@ -191,7 +205,7 @@ def command_parser(words: Sequence[str]) -> Parser:
             raise InputError(
                 f"command {name!r} of {entry.dist.name}: {type(error).__name__}: {error}"
             ) from error
-        text = getattr(command, "HELP", None) or about(command.run)
+        text = getattr(command, "HELP", None) or about(getattr(command, "run", command))
         subparser = subparsers.add_parser(name, help=text, description=text)
         add_everywhere(subparser)
         # Configuring a command may look for metrics; only the chosen one has to.
@@ -205,7 +219,11 @@ def command_parser(words: Sequence[str]) -> Parser:
     return parser
 
 
-def _configure(parser: argparse.ArgumentParser, command: Command, words: Sequence[str]) -> None:
+def _configure(
+    parser: argparse.ArgumentParser,
+    command: Any,  # noqa: ANN401 - a function, or a module
+    words: Sequence[str],
+) -> None:
     """Declare the arguments of a command, or of its actions."""
     parser.set_defaults(leaf=parser)
     if hasattr(command, "configure"):  # by itself
@@ -215,7 +233,7 @@ def _configure(parser: argparse.ArgumentParser, command: Command, words: Sequenc
     actions = getattr(command, "ACTIONS", ())
     actions = actions() if callable(actions) else actions
     subparsers = actions and parser.add_subparsers(metavar="ACTION", required=True, dest="action")
-    for action in actions or [command.run]:
+    for action in actions or [getattr(command, "run", command)]:
         subparser = parser
         if subparsers:
             text = about(action)
@@ -225,17 +243,6 @@ def _configure(parser: argparse.ArgumentParser, command: Command, words: Sequenc
             add_everywhere(subparser)
         subparser.set_defaults(run=partial(call, action), leaf=subparser)
         add_arguments(subparser, action, words)
-
-
-def _sections(entries: Mapping[str, metadata.EntryPoint]) -> dict[str, list[str]]:
-    """Group command names by heading: those of a plug-in by its distribution."""
-    headings = {name: heading for heading, names in GROUPS.items() for name in names}
-    sections: dict[str, list[str]] = {heading: list(names) for heading, names in GROUPS.items()}
-    for name, entry in entries.items():
-        if name not in headings:
-            heading = entry.dist.name if entry.dist else "other"
-            sections.setdefault(heading, []).append(name)
-    return sections
 
 
 def _refuse_absent(name: str) -> None:
@@ -273,10 +280,9 @@ def _texts(value: object) -> list[str]:
 def find_commands() -> dict[str, metadata.EntryPoint]:
     """Return the commands of grice and of installed distributions; the core's take precedence."""
     found = {entry.name: entry for entry in distributions.entry_points(COMMAND_GROUP)}
-    for module in pkgutil.iter_modules(commands.__path__):
-        name = module.name.replace("_", "-")
-        place = f"{commands.__name__}.{module.name}"
-        found[name] = metadata.EntryPoint(name, place, COMMAND_GROUP)
+    for names in COMMANDS.values():
+        for name, place in names.items():
+            found[name] = metadata.EntryPoint(name, f"grice.cli.commands.{place}", COMMAND_GROUP)
     return dict(sorted(found.items()))
 
 

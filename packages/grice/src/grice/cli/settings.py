@@ -120,9 +120,9 @@ def check_settings(files: Sequence[Settings], parser: argparse.ArgumentParser) -
 
 def _check_project(file: Path, options: dict[str, list[Value]], own: Path) -> None:
     """Refuse options that the file of a project may not set: a stranger may have written it."""
-    from grice.cli.commands import score
+    from grice.cli.commands.scores import score
 
-    of_score = option_names(score.run)
+    of_score = option_names(score)
     for name, values in options.items():
         texts = [str(value) for value in values]
         if name == "models":

@@ -1,1 +1,1 @@
-"""One module per command: a typed function ``run``, or several named ``ACTIONS``."""
+"""Commands by their topic: typed functions, from which the parsers are derived."""

@@ -1,4 +1,4 @@
-"""``grice calibrate``: scores on the scale of your raters, each with a band."""
+"""Commands on a few human ratings: calibrate and estimate."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ from typing import TYPE_CHECKING
 from grice.cli.derive import names
 from grice.cli.output import Output, write_rows
 from grice.errors import InputError
-from grice.tables import Lines, Table, value_and_bounds
+from grice.tables import Lines, Table, number, value_and_bounds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from grice.cli.derive import OutputPath, Scale
     from grice.evaluation.calibrate import Calibration
+    from grice.evaluation.estimate import EstimateResult
     from grice.tables import View
 
 
-def run(
+def calibrate(
     files: Sequence[str],
     *,
     output: OutputPath | None = None,
@@ -57,10 +58,10 @@ def run(
     )
     if output is not None:
         write_rows([result], output)
-    return Output([result], _view(result))
+    return Output([result], _map_view(result))
 
 
-def _view(calibration: Calibration) -> View:
+def _map_view(calibration: Calibration) -> View:
     rows = []
     for fitted in calibration.maps:
         ratings, radius = fitted.map.ratings, fitted.map.radius
@@ -76,3 +77,37 @@ def _view(calibration: Calibration) -> View:
     band = f"{calibration.maps[0].map.level:.0%} band"
     yield Table(("metric", "Spearman", "95 % interval", "ratings", band, "n"), rows)
     yield Lines(calibration.says)
+
+
+def estimate(
+    labels: str,
+    scores: str,
+    *,
+    metrics: str | None = None,
+    scale: Scale | None = None,
+    level: float = 0.95,
+) -> Output:
+    """Estimate the mean rating of all conversations from a few ratings.
+
+    Args:
+        labels (LABELS): ratings of a random sample
+        scores (OUT.jsonl): scores of all conversations; of another tool: FILE#COLUMN
+        metrics: all by default
+    """
+    from grice.evaluation.estimate import estimate
+
+    result = estimate(labels, scores, metrics=names(metrics), scale=scale, level=level)
+    return Output([result], _estimate_view(result))
+
+
+def _estimate_view(result: EstimateResult) -> View:
+    rated, others = f"{result.labelled:,} rated", f"{result.unlabelled:,} other {result.unit}s"
+    yield Lines([f"{rated} and {others}"], style="bold")
+    alone = result.labels_only
+    rows: list[tuple[str, ...]] = [("labels alone", *value_and_bounds(alone), "", "")]
+    for metric in result.metrics:
+        saved = (number(metric.labels_saved, "+.0f"), f"{metric.weight:.2f}")
+        rows.append((f"with {metric.metric}", *value_and_bounds(metric.mean), *saved))
+    yield Table(("mean rating", "", f"{alone.level:.0%} interval", "labels saved", "weight"), rows)
+    yield Lines(line for metric in result.metrics for line in metric.says)
+    yield Lines([*([alone.note] if alone.note else []), *result.remarks], style="yellow")

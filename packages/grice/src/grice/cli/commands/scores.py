@@ -1,10 +1,12 @@
-"""``grice score``: scores for every reply of files of conversations."""
+"""Commands on scores of conversations: score, report, explain and review."""
 
 from __future__ import annotations
 
+import os
 import sys
 from contextlib import ExitStack
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Literal
 
 from grice.cli.derive import names
@@ -27,16 +29,20 @@ from grice.cli.output import (
     note,
     one_line,
     warn,
+    write_rows,
 )
-from grice.errors import InputError, plural
+from grice.errors import LONGEST, InputError, plural
 from grice.progress import track
 from grice.tables import Lines, Table, bounds, number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from grice.cli.derive import Count, Endpoints, Input, OutputPath, Scoring
-    from grice.evaluation.review import Review
+    from grice.data import Conversation, Evidence, Score
+    from grice.evaluation.counterfactuals import Counterfactual
+    from grice.evaluation.review import FlaggedTurn, Review
     from grice.models.endpoint import Usage
     from grice.scoring.api import Grader
     from grice.scoring.loaded import LoadedMetric
@@ -48,7 +54,7 @@ FIRST = 5
 """Replies that are named as those to check first, and unreadable records that are shown."""
 
 
-def run(
+def score(
     files: Sequence[str],
     *,
     output: OutputPath | None = None,
@@ -129,7 +135,7 @@ def run(
     for line in notes(summary):
         note(line)
     if to is None or to not in ("-", "/dev/stdout"):
-        emit([summary.record()], summary_view(summary, reviewer.review()), as_json=json)
+        emit([summary.record()], _summary_view(summary, reviewer.review()), as_json=json)
     elif summary.skipped:
         for problem in summary.problems:
             warn(problem)
@@ -219,7 +225,7 @@ def _score_on_engine(
     return Output(shards, [Lines([line])], status)
 
 
-def summary_view(summary: Summary, worst: Review | None = None) -> View:
+def _summary_view(summary: Summary, worst: Review | None = None) -> View:
     """Show a run: a line per metric, the lowest replies, and those to check first."""
     drawn = summary.sample
     of = f", drawn of {drawn.of:,} (seed {drawn.seed})" if drawn else ""
@@ -263,3 +269,216 @@ def _turn(value: str, conversation: str, turn: int | None, text: str, reason: st
     place = one_line(conversation if turn is None else f"{conversation} #{turn}")
     shown = f"{place}  {one_line(as_read(text))}" if text else place
     return Table((), [(f"{value:>6}", shown), *([("", one_line(reason))] if reason else [])])
+
+
+def report(
+    scores: str,
+    conversations: Sequence[str],
+    *,
+    output: OutputPath,
+    plugin: Sequence[Path] = (),
+) -> Output:
+    """Write the HTML report of a run from its scores or a folder of shards.
+
+    Args:
+        scores (OUT): scores of grice score: a file, or a folder of shards
+        conversations (FILE): the conversations that were scored
+        output (OUT.html): the page
+    """
+    from grice.report.writer import report_scores
+    from grice.scoring.summary import notes
+
+    command = INVOCATION.get().command()
+    summary = report_scores(scores, conversations, output, plugins=plugin, command=command)
+    for line in notes(summary):
+        note(line)
+    return Output([summary.record()], _summary_view(summary))
+
+
+def explain(
+    turns: Sequence[str] = (),
+    *,
+    file: str | None = None,
+    id_: str | None = None,
+    turn: int | None = None,
+    reading: Input,
+    what_if: bool = False,
+    signature: bool = False,
+    scoring: Scoring,
+) -> Output:
+    """Score one reply and show the evidence.
+
+    Args:
+        turns (TURN): the texts, one argument a turn; the last one is the reply
+        file (FILE): take the conversation from this file
+        id_ (ID): id of the conversation in the file
+        turn (N): index of the reply, from 0
+        what_if: also try which single change of knowledge or text would lift the score
+        signature: also print the signature of each score
+    """
+    from grice.evaluation.counterfactuals import counterfactuals
+    from grice.readers import find_conversation
+
+    check_options(scoring)
+    if file is None:
+        conversation = _conversation(turns, is_placed=id_ is not None or turn is not None)
+    elif turns:
+        raise InputError("give either turns or --file, not both")
+    else:
+        conversation = find_conversation(
+            file, id=id_, turn=turn, format=reading.format, columns=columns_of(reading)
+        )
+    with load_grader(scoring) as grader:
+        scores = grader.score(conversation)
+        loaded = {metric.metric.name: metric for metric in grader.scorer.metrics}
+        changes = {
+            score.metric: counterfactuals(loaded[score.metric], conversation, score)
+            for score in (scores if what_if else ())
+        }
+    failed = sum(score.status == "failed" for score in scores)
+    texts = [each.text for each in conversation.turns]
+    return Output(
+        [*scores, *chain.from_iterable(changes.values())],
+        chain(_scores_view(scores, texts, signatures=signature), _changes_view(changes)),
+        DONE if not failed else UNUSABLE if failed == len(scores) else PARTIAL,
+    )
+
+
+def _scores_view(scores: Sequence[Score], texts: Sequence[str], *, signatures: bool) -> View:
+    """Show scores with all their evidence; ``texts`` are the turns of the conversation."""
+    for score in scores:
+        status = "" if score.status == "ok" else f"  {score.status}"
+        flags = f"  ({', '.join(score.flags)})" if score.flags else ""
+        yield Lines([f"{score.metric}  {number(score.value)}{status}{flags}"], style="bold")
+        if score.reason:
+            yield Lines([score.reason], indent=2, style="italic")
+        for evidence in score.evidence:
+            first, *more = _described(evidence, texts)
+            yield Lines([first], indent=2, longest=LONGEST)
+            yield Lines(more, indent=8, longest=LONGEST)
+        if signatures:
+            yield Lines([score.signature], indent=2, style="dim", longest=LONGEST)
+
+
+def _described(evidence: Evidence, texts: Sequence[str]) -> list[str]:
+    """Return a piece of evidence as lines of text."""
+    from grice.data import FeatureEvidence, TripleEvidence, TurnEvidence
+    from grice.text.markup import as_read
+
+    match evidence:
+        case TripleEvidence(triple=triple, plausibility=plausibility, known=known):
+            written = f"{one_line(triple.head)} —{triple.relation}→ {one_line(triple.tail)}"
+            lines = [f"{plausibility:.2f}  {written}"]
+            if known:
+                lines.append(
+                    f"nearest known: {one_line(known.head)} → {one_line(known.tail)} "
+                    f"(heads {known.head_similarity:.2f}, tails {known.tail_similarity:.2f}, "
+                    f"{known.source})"
+                )
+            return lines
+        case TurnEvidence(turn=turn, effect=effect):
+            return [f"{effect:+.2f}  #{turn} {one_line(as_read(texts[turn]))}"]
+        case FeatureEvidence(name=name, value=value, effect=None):
+            return [f"{one_line(name)} = {value:g}"]
+        case FeatureEvidence(name=name, value=value, effect=effect):
+            return [f"{effect:+.2f}  {one_line(name)} = {value:g}"]
+
+
+def _changes_view(changes: Mapping[str, Sequence[Counterfactual]]) -> View:
+    from grice.evaluation.counterfactuals import best_of_each_kind
+
+    for metric, tried in changes.items():
+        yield Lines(["", f"what would lift {metric}"], style="bold")
+        lines = []
+        for change in best_of_each_kind(tried):
+            what = "knowing" if change.kind == "knowledge" else "without the words"
+            lines.append(f"{change.value:.3f}  ({change.lift:+.3f})  {what}: {change.change}")
+        yield Lines(lines or ["no single change that was tried"], indent=2)
+
+
+def _conversation(texts: Sequence[str], *, is_placed: bool) -> Conversation:
+    """Return the conversation of the arguments, said by two speakers in turn."""
+    from grice.data import Conversation, Turn
+
+    if not texts:
+        raise InputError(
+            'nothing to explain: give the turns, as in grice explain "How are you?" '
+            '"Fine, thanks.", or --file FILE --id ID --turn N'
+        )
+    # A reply may be longer than a path can be, for which pathlib raises an error.
+    if len(texts) == 1 and os.path.isfile(texts[0]):  # noqa: PTH113
+        raise InputError(
+            f"{texts[0]} is a file: give it as --file {texts[0]}, with --id ID and --turn N where "
+            "it holds several"
+        )
+    if is_placed:
+        raise InputError("--id and --turn look into --file FILE: name it")
+    turns = tuple(Turn("AB"[i % 2], text) for i, text in enumerate(texts))
+    return Conversation("talk", turns, targets=(len(turns) - 1,))
+
+
+TURN_WIDTH, QUOTED = 74, 32
+"""Characters of a turn, and of words in it, that are shown: a line of a terminal."""
+
+
+def review(
+    scores: str,
+    conversations: Sequence[str] = (),
+    *,
+    top: Count = 20,
+    output: OutputPath | None = None,
+) -> Output:
+    """List the replies to check first, from scores.
+
+    Args:
+        scores (OUT.jsonl): scores of grice score; - for stdin
+        conversations (FILE): the conversations that were scored, to show the texts
+        output: a reply a line
+    """
+    from grice.evaluation.review import STACKS, review
+
+    reviewed = review(scores, conversations, top=top)
+    if output is not None:
+        write_rows(reviewed.items, output)
+    if reviewed.stack.startswith(f"{STACKS[-1]}@"):
+        recommend_larger()
+    return Output([reviewed], _review_view(reviewed))
+
+
+def _review_view(reviewed: Review) -> View:
+    from grice.detectors import in_words
+
+    used = reviewed.witnesses.items()
+    names = ", ".join(f"{metric} ({turns:,})" for metric, turns in used if turns)
+    yield Lines([f"{plural(reviewed.turns, 'reply', 'replies')} by {names}"], style="bold")
+    if reviewed.missing:
+        yield Lines([f"not run: {', '.join(reviewed.missing)}"], style="dim")
+    if reviewed.unused:
+        names = ", ".join(reviewed.unused)
+        yield Lines([f"run but not used for the order: {names}"], style="dim")
+    if reviewed.certain:
+        yield Lines([f"certain flaws: {in_words(reviewed.certain)}"], style="bold")
+    levels = list(zip(reviewed.thresholds, reviewed.above, strict=True))
+    for threshold, above in ([level for level in levels if level[1]] or levels)[-1:]:
+        replies = f"{plural(above, 'reply', 'replies')} at {threshold.probability:.2f} or more"
+        flawed = f"{threshold.precision:.0%} of such replies were flawed in written logs"
+        yield Lines([f"{replies}: {flawed}"], style="dim")
+    for item in reviewed.items:
+        yield from _flagged_view(item)
+
+
+def _flagged_view(item: FlaggedTurn) -> Iterator[Lines]:
+    """Show one reply: its place, its text, and why it is listed."""
+    from grice.text.markup import as_read
+
+    place = f"{item.conversation} #{item.turn}"
+    yield Lines(["", f"{item.rank}. {item.certainty} {item.headline}, {place}"], style="bold")
+    # A reader must see the tags and tokens that a finding is about.
+    reply = item.reply if item.findings else as_read(item.reply)
+    texts = (as_read(item.before), reply)
+    yield Lines([f"> {one_line(text, TURN_WIDTH)}" for text in texts if text], indent=3)
+    why = item.reason or ""
+    if item.value is not None:
+        why = f"{item.metric} {item.value:.2f}" + (f": {why}" if why else "")
+    quoted = ", ".join(f'"{one_line(words, QUOTED)}"' for words in item.words)
+    yield Lines([why, *([quoted] if quoted else [])], indent=3, style="italic")

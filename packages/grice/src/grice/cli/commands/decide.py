@@ -1,0 +1,331 @@
+"""Commands that compare systems and replies: compare, gate and rerank."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import TYPE_CHECKING, Literal
+
+from grice.cli.derive import named_number, names
+from grice.cli.options import check_options, chosen_preset, conversations, loader
+from grice.cli.output import DONE, PARTIAL, UNMET, Output, one_line, warn, write_rows, write_text
+from grice.errors import InputError, RecordError, plural
+from grice.tables import Lines, Table, bounds, number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from grice.cli.derive import Count, Input, OutputPath, Scoring
+    from grice.evaluation.compare import CompareResult, MetricDifference
+    from grice.evaluation.gate import ShareBelow
+    from grice.evaluation.rerank import Preference, Ranked
+    from grice.tables import View
+
+
+def compare(
+    baseline: str,
+    other: str,
+    *,
+    across_signatures: bool = False,
+    difference: float | None = None,
+    moved: int = 5,
+    texts: str | None = None,
+    seed: int = 0,
+    report: OutputPath | None = None,
+) -> Output:
+    """Compare two score files: differences, significance, turns and causes.
+
+    Args:
+        baseline (A.jsonl): scores to compare with; of another tool: FILE#COLUMN
+        other (B.jsonl): scores of the same items, changed
+        difference (D): smallest difference worth finding; default: the one that was found
+        moved (N): conversations to name
+        texts (CHATS): the scored conversations, to show the judged replies
+        seed: permutation tests and resamples
+    """
+    from grice.evaluation.compare import compare
+
+    result = compare(
+        baseline,
+        other,
+        across_signatures=across_signatures,
+        difference=difference,
+        moved=moved,
+        texts=texts,
+        seed=seed,
+    )
+    if report is not None:
+        from grice.report.html import difference_page
+
+        write_text(difference_page(result), report)
+    return Output([result], _compare_view(result))
+
+
+def _compare_view(result: CompareResult) -> View:
+    yield Lines([f"{result.other} against the baseline {result.baseline}"], style="bold")
+    if not result.paired:
+        yield Lines(["they share no conversation: means over the conversations of each, unpaired"])
+    columns = ("metric", "baseline", "other", "difference", "95 % interval", "p (Holm)", "d_z", "n")
+    yield Table(columns, map(_compared, result.metrics))
+    for metric in result.metrics:
+        yield Lines([metric.says])
+        if result.paired:
+            yield Lines(_left_out(metric), style="yellow", indent=2)
+    yield Lines((f"not compared: {line}" for line in result.left_out), style="yellow")
+    for metric in result.metrics:
+        if metric.moved:
+            yield from _moved_view(metric)
+
+
+def _compared(metric: MetricDifference) -> Sequence[str]:
+    comparison = metric.comparison
+    if comparison is None or metric.baseline is None or metric.other is None:
+        return (metric.metric, *"––––––", str(metric.pairs))
+    return (
+        metric.metric,
+        number(metric.baseline.value),
+        number(metric.other.value),
+        number(comparison.difference.value, "+.3f"),
+        bounds(comparison.difference, "+.3f"),
+        number(comparison.p_value, ".2g"),
+        number(comparison.d_z, "+.2f"),
+        f"{comparison.difference.n:,}",
+    )
+
+
+def _left_out(metric: MetricDifference) -> Iterator[str]:
+    for statuses, n in metric.unpaired.items():
+        yield f"{plural(n, 'item')} {statuses}: left out"
+    if metric.only_baseline or metric.only_other:
+        only = f"{plural(metric.only_baseline, 'item')} only in the baseline"
+        yield f"{only}, {metric.only_other:,} only in the other: left out"
+        yield from metric.named
+
+
+def _moved_view(metric: MetricDifference) -> View:
+    """Show the conversations whose scores changed most, their items and the causes."""
+    from grice.text.markup import as_read
+
+    yield Lines(["", f"moved most in {metric.metric}"], style="bold")
+    for moved in metric.moved:
+        yield Lines([f"{moved.difference:+.3f}  {moved.conversation}"], indent=2)
+        for item in moved.items:
+            place = "whole conversation" if item.turn is None else f"turn {item.turn}"
+            yield Lines([f"{place}: {item.baseline:.3f} → {item.other:.3f}"], indent=10)
+            if item.text:
+                yield Lines([f"“{one_line(as_read(item.text), 100)}”"], indent=12)
+            changes = (
+                f"{change.measure} {number(change.baseline)} → {number(change.other)}: "
+                f"{change.what}"
+                for change in item.changes
+            )
+            yield Lines(changes, style="dim", indent=12)
+
+
+STYLES = {"passed": "green", "failed": "bold red", "uncertain": "yellow"}
+SHARE_BELOW = "METRIC:VALUE=SHARE, such as relevance:0.3=0.1"
+
+
+def gate(
+    scores: str,
+    *,
+    min_: Sequence[str] = (),
+    max_share_below: Sequence[str] = (),
+    max_failed: Sequence[str] = (),
+    max_abstained: Sequence[str] = (),
+    max_drop: Sequence[str] = (),
+    baseline: str | None = None,
+    allow_uncertain: bool = False,
+    junit: OutputPath | None = None,
+    markdown: OutputPath | None = None,
+) -> Output:
+    """Check scores against thresholds: exit status 0 passed, 1 failed, 2 unusable input.
+
+    Args:
+        scores (OUT.jsonl): scores of grice score; of another tool: FILE#COLUMN; - for stdin
+        min_ (METRIC=VALUE): fail if the mean may be below VALUE (lower end of the 95 % interval);
+            may be repeated
+        max_share_below (METRIC:VALUE=SHARE): fail if more than SHARE of the items may score below
+            VALUE (upper end of the 95 % interval); may be repeated
+        max_failed ([METRIC=]SHARE): most scores that may have failed, of all metrics or of one
+        max_abstained ([METRIC=]SHARE): most scores that may be abstained, of all metrics or of one
+        max_drop ([METRIC=]DROP): fail if the mean may be more than DROP below that of the baseline
+            (lower end of the interval of the difference), for all metrics or for one
+        baseline (OLD.jsonl): the scores of an earlier run, for --max-drop
+        allow_uncertain: pass a check whose estimate passes and whose interval does not
+        junit (FILE.xml): write JUnit XML
+        markdown (FILE.md): write a summary
+    """
+    from grice.evaluation.gate import Rules, gate_file
+    from grice.report.exports import junit as junit_of
+    from grice.report.exports import markdown as markdown_of
+
+    wanted = Rules(
+        _by_metric("--min", min_, "METRIC=VALUE, such as relevance=0.6"),
+        tuple(map(_share_below, max_share_below)),
+        _by_metric("--max-failed", max_failed, "[METRIC=]SHARE"),
+        _by_metric("--max-abstained", max_abstained, "[METRIC=]SHARE"),
+        allow_uncertain,
+        _by_metric("--max-drop", max_drop, "[METRIC=]DROP"),
+    )
+    result = gate_file(scores, wanted, baseline)
+    for output, written in ((junit, junit_of), (markdown, markdown_of)):
+        if output is not None:
+            write_text(written(result, scores), output)
+    view = (
+        Lines([f"{check.verdict:9}  {check.metric}: {check.says}"], style=STYLES[check.verdict])
+        for check in result.checks
+    )
+    return Output([result], view, DONE if result.passed else UNMET)
+
+
+def _by_metric(flag: str, thresholds: Sequence[str], form: str) -> dict[str, float]:
+    """Return thresholds by metric; two for one metric are refused."""
+    from grice.evaluation.gate import EVERY
+
+    by_metric: dict[str, float] = {}
+    for text in thresholds:
+        metric, value = named_number(flag, text, form)
+        name = metric or EVERY
+        if name in by_metric:
+            pair = f"{by_metric[name]:g} and {value:g}"
+            raise InputError(f"{flag}: two thresholds for {name}, {pair}")
+        by_metric[name] = value
+    return by_metric
+
+
+def _share_below(text: str) -> ShareBelow:
+    from grice.evaluation.gate import ShareBelow
+
+    option = "--max-share-below"
+    place, share = named_number(option, text, SHARE_BELOW)
+    metric, value = named_number(option, place, SHARE_BELOW, between=":")
+    return ShareBelow(metric, value, share)
+
+
+MARGIN = 0.1
+WIDTH = 69
+"""Characters of a turn that are shown: a line of a terminal."""
+
+
+def rerank(
+    files: Sequence[str],
+    *,
+    candidates: str = "candidates",
+    blend: Literal["mean", "minimum", "product"] = "mean",
+    weight: Sequence[str] = (),
+    veto: Sequence[str] = (),
+    held_out: str | None = None,
+    reading: Input,
+    output: OutputPath | None = None,
+    top: Count = 5,
+    pairs: bool = False,
+    margin: float | None = None,
+    length_ratio: float | None = None,
+    agreement: bool = False,
+    scoring: Scoring,
+) -> Output:
+    """Choose the best of several candidate replies by metrics.
+
+    Args:
+        files (FILE): conversations whose last turn is to be answered, each with a field of
+            candidates; - for stdin
+        candidates (FIELD): the field
+        blend: combination of several metrics
+        weight (METRIC=WEIGHT): of a metric in the blend (default 1); may be repeated
+        veto (METRIC=VALUE): a candidate below VALUE is ranked after all others; may be repeated
+        held_out (NAMES): metrics that are run and shown, and not used for the choice
+        output: a context a line, its candidates ranked; or the pairs
+        pairs: preference pairs for training, the best and the worst candidate of each context:
+            prompt, chosen, rejected
+        margin (M): of pairs: least difference of the two values (default 0.1)
+        length_ratio (R): of pairs: the longer reply has at most R times the words of the shorter
+        agreement: of pairs: no metric may prefer the rejected reply
+    """
+    from grice.evaluation.rerank import Blend, Filters, preferences, rerank
+    from grice.scoring.presets import named_preset
+
+    filters = {"margin": margin, "length-ratio": length_ratio, "agreement": agreement or None}
+    given = ", ".join(f"--{name}" for name, value in filters.items() if value is not None)
+    if given and not pairs:
+        raise InputError(f"{given}: only pairs are filtered; give --pairs, too")
+    weights = dict(named_number("--weight", text) for text in weight)
+    vetoes = dict(named_number("--veto", text) for text in veto)
+    chosen = names(scoring.metrics)
+    if not chosen:
+        preset = named_preset(chosen_preset(scoring))
+        chosen = [*scoring.registry.defaults(), *preset.metrics]
+    left_out = dict.fromkeys([*names(held_out), *(name for name in vetoes if name not in chosen)])
+    metrics = list(dict.fromkeys((*chosen, *weights, *left_out)))
+    check_options(scoring, metrics)
+    how = Blend(blend, weights=weights, vetoes=vetoes, held_out=tuple(left_out))
+    records = conversations(files, reading)
+    ranked: list[Ranked] = []
+    broken = 0
+    with loader(scoring)(metrics) as grader:
+        for item in rerank(records, grader.scorer, how, field=candidates):
+            if isinstance(item, RecordError):
+                warn(str(item))
+                broken += 1
+            else:
+                ranked.append(item)
+    if not ranked:
+        raise InputError("no record could be used: each needs turns and candidates")
+    rows: Sequence[object] = ranked
+    view = _ranked_view(ranked, top)
+    if pairs:
+        refused: Counter[str] = Counter()
+        wanted = Filters(
+            MARGIN if margin is None else margin,
+            math.inf if length_ratio is None else length_ratio,
+            agreement,
+        )
+        rows = found = list(preferences(ranked, wanted, refused))
+        view = _pairs_view(found, refused)
+    if output is not None:
+        write_rows(rows, output)
+    return Output(rows, view, PARTIAL if broken else DONE)
+
+
+def _ranked_view(ranked: Sequence[Ranked], top: int) -> View:
+    for item in ranked[:top]:
+        yield Lines(["", item.conversation], style="bold")
+        yield Lines([f"> {one_line(turn.text, WIDTH)}" for turn in item.turns[-1:]], indent=3)
+        for place, candidate in enumerate(item.candidates):
+            text = one_line(candidate.text, WIDTH).strip() or "(empty)"
+            value = "   –" if candidate.value is None else f"{candidate.value:.2f}"
+            yield Lines([f"{value} {text}"], indent=3)
+            reasons = [
+                f"{score.metric} {score.value:.2f}" + (f": {score.reason}" if score.reason else "")
+                for score in (candidate.scores if place == 0 else ())
+                if score.value is not None
+            ]
+            if candidate.vetoed:
+                reasons.append(f"vetoed by {', '.join(candidate.vetoed)}")
+            yield Lines(reasons, indent=8, style="italic")
+        left_out = (f"{metric} has no part: {why}" for metric, why in item.left_out.items())
+        yield Lines(left_out, indent=3, style="dim")
+    if len(ranked) > top:
+        more = f"… and {plural(len(ranked) - top, 'context')}: -o FILE.jsonl"
+        yield Lines(["", more], style="dim")
+    others = sum(item.best.index != 0 for item in ranked)
+    undecided = sum(item.tied > 1 for item in ranked)
+    counts = f"not the first candidate is best in {others:,}; tied in {undecided:,}"
+    yield Lines(["", f"{plural(len(ranked), 'context')}; {counts}"], style="bold")
+
+
+def _pairs_view(pairs: Sequence[Preference], refused: Counter[str]) -> View:
+    of = plural(len(pairs) + refused.total(), "context")
+    yield Lines([f"{plural(len(pairs), 'pair')} from {of}"], style="bold")
+    yield Lines([f"{count:,} left out: {why}" for why, count in refused.most_common()], indent=2)
+    if pairs:
+        longer = sum(
+            len(pair.chosen[0]["content"].split()) > len(pair.rejected[0]["content"].split())
+            for pair in pairs
+        )
+        margins = sorted(pair.margin for pair in pairs)
+        facts = [
+            ("median margin", f"{margins[len(margins) // 2]:.3f}"),
+            ("the chosen reply is the longer one", f"{longer / len(pairs):.0%}"),
+        ]
+        yield Table((), facts)

@@ -1,0 +1,483 @@
+"""Commands that evaluate metrics: meta-eval, audit and perturb."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from grice.cli.commands.scores import usage_lines
+from grice.cli.derive import names
+from grice.cli.options import check_options, client_options, conversations, load_grader, loader
+from grice.cli.output import (
+    DONE,
+    INVOCATION,
+    PARTIAL,
+    Output,
+    listing,
+    note,
+    show,
+    warn,
+    write_rows,
+)
+from grice.errors import LONGEST, InputError, MetricError, RecordError, plural
+from grice.tables import Lines, Table, number, value_and_bounds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from grice.cli.derive import Count, Endpoints, Input, Many, OutputPath, Scoring
+    from grice.data import Conversation
+    from grice.evaluation.audit import AuditResult, MetricAudit
+    from grice.evaluation.meta import Block, Row
+    from grice.evaluation.perturbed import PerturbedBlock
+    from grice.metrics.registry import Registry
+    from grice.perturb import Material, Perturbation
+    from grice.stats.estimate import Estimate
+    from grice.tables import View
+
+
+def meta_eval(
+    names_: Sequence[str] = (),
+    *,
+    on: Many | None = None,
+    data: Path | None = None,
+    scores: Sequence[str] = (),
+    baseline: str | None = None,
+    kendall: bool = False,
+    seed: int = 0,
+    csv: OutputPath | None = None,
+    latex: OutputPath | None = None,
+    report: OutputPath | None = None,
+    scoring: Scoring,
+    json: bool,
+) -> Output | int:
+    """Correlate metrics with human ratings, beside trivial baselines.
+
+    Args:
+        names_ (METRIC): metrics to judge, by default those of grice score; the trivial baselines
+            are always included; list alone lists the rated sets
+        on (SET[:ASPECT]): rated sets, files of your own, or all; aspects after a colon:
+            fed_turn:relevant,fluent or fed_turn:all
+        scores ([SET=]FILE): take scores from this file of grice score (of another tool:
+            FILE#COLUMN) instead of computing them
+        baseline (METRIC): the trivial baseline to compare with
+        kendall: Kendall's tau-b too
+        seed: resamples
+        csv (FILE): write CSV
+        latex (FILE): write LaTeX
+    """
+    from grice.evaluation.meta import meta_evaluate, shared_evidence
+    from grice.report.exports import as_json, write_results
+
+    if names_ == ["list"]:
+        return _sets()
+    if not on:
+        files = [name for name in names_ if Path(name).is_file()]
+        given = f"--on {shlex.join(files)}" if files else "--on SET …, --on FILE or --on all"
+        raise InputError(f"say what to judge on: {given}; grice meta-eval list names the sets")
+    judged = [*dict.fromkeys([*names(",".join(names_)), *names(scoring.metrics)])]
+    if not judged and not scores:
+        judged = list(scoring.registry.defaults())
+    check_options(scoring, judged)
+    blocks = []
+    for block in meta_evaluate(
+        judged,
+        on,
+        load=loader(scoring),
+        data=data,
+        scores=scores,
+        baseline=baseline,
+        kendall=kendall,
+        seed=seed,
+    ):
+        blocks.append(block)
+        for problem in block.problems[:3]:
+            warn(problem)
+        if not json:
+            show(_block_view(block))
+    shared = shared_evidence([block.data for block in blocks])
+    for line in shared:
+        warn(line)
+    if json:
+        sys.stdout.write(as_json(blocks) + "\n")
+    command = INVOCATION.get().command()
+    write_results(blocks, csv=csv, latex=latex, html=report, command=command, shared=shared)
+    return PARTIAL if any(row.failed for block in blocks for row in block.rows) else DONE
+
+
+def _sets() -> Output:
+    """List the rated sets."""
+    from grice.evaluation.datasets import known_sets
+
+    return listing(
+        {
+            "set": entry.name,
+            "level": entry.level,
+            "aspects": list(entry.all_aspects),
+            "default": entry.default,
+            "licence": entry.licence,
+        }
+        for entry in known_sets().values()
+    )
+
+
+def _block_view(block: Block) -> View:
+    """Show one set and aspect: correlations, partial ones, systems."""
+    yield Lines([f"{block.data} · {block.aspect}"], style="bold")
+    about = f"{block.level} level, {plural(block.items, 'item')}"
+    if block.groups:
+        about += f" in {plural(block.groups, 'group')}"
+    if block.ceiling is not None:
+        about += f"; ceiling (Pearson) {block.ceiling.value:.2f}{_bounds(block.ceiling)}"
+    if block.judge is not None:
+        about += f"; one judge (Spearman) {block.judge.value:.2f}"
+    about += f"; baseline: {block.baseline}; in brackets 95 % intervals"
+    yield Lines([about, *([block.note] if block.note else [])], "dim", longest=LONGEST)
+    columns = ("metric (trivial dim)", "Spearman", "Pearson", "to baseline", "rank", "abst.")
+    dim = frozenset(place for place, row in enumerate(block.rows) if row.trivial)
+    yield Table(columns, map(_cells, block.rows), dim=dim)
+    yield Lines([""])
+    yield Lines(_notes(block), indent=2, longest=LONGEST)
+    rows = [row for row in block.rows if row.confounds and not row.trivial]
+    if rows:
+        given = (confound.given for confound in rows[0].confounds)
+        retained = (
+            (
+                row.metric,
+                *(
+                    number(each.partial.value if each.partial else None, ".2f")
+                    + ("" if each.kept is None else f" {100 * each.kept:.0f} %")
+                    for each in row.confounds
+                ),
+            )
+            for row in rows
+        )
+        yield Table(("controlling for", *given), retained)
+    systems = [row for row in block.rows if row.system_spearman is not None]
+    if systems and block.system_count < 4:
+        yield Lines(["no correlation of systems: at least 4 are needed"], indent=2)
+    elif systems:
+        title = f"between {block.system_count} systems"
+        cells = (
+            (row.metric, *map(_figure, (row.system_spearman, row.system_pearson, row.accuracy)))
+            for row in systems
+        )
+        yield Table((title, "Spearman", "Pearson", "pairs in order"), cells)
+    yield Lines([""])
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    if row.spearman is None or row.pearson is None:
+        return (row.metric, "–", "–", "", "", str(row.abstained))
+    return (
+        row.metric,
+        _figure(row.spearman),
+        f"{row.pearson.value:.3f}",
+        "" if row.versus is None else f"{row.versus.value:+.3f}{_bounds(row.versus)}",
+        str(row.cluster or ""),
+        str(row.abstained or ""),
+    )
+
+
+def _notes(block: Block) -> Iterator[str]:
+    for row in block.rows:
+        counts = ((row.failed, "failed"), (row.missing, "without a score"))
+        left = [f"{count} {what}" for count, what in counts if count]
+        if left or row.why:
+            yield f"{row.metric}: " + "; ".join([*left, *([row.why] if row.why else [])])
+    yield from (f"{row.metric}: {caveat}" for row in block.rows for caveat in row.caveats)
+    how = {row.reduced for row in block.rows if row.reduced}
+    if how:
+        yield f"scores of single replies: {', '.join(how)} per conversation"
+    if block.unrated:
+        yield f"no rating of {block.aspect}: {plural(block.unrated, 'item')}"
+    if block.problems:
+        yield f"{plural(len(block.problems), 'record')} could not be read"
+
+
+def _figure(estimate: Estimate | None) -> str:
+    """Format an estimate with its interval."""
+    return "–" if estimate is None else f"{estimate.value:.3f}{_bounds(estimate)}"
+
+
+def _bounds(estimate: Estimate) -> str:
+    """Return an interval without leading zeros, as tables of the field write it."""
+    if not estimate.interval:
+        return ""
+    low, high = (
+        f"{bound:.2f}".replace("0.", ".", 1) if abs(bound) < 1 else f"{bound:.2f}"
+        for bound in estimate.interval
+    )
+    return f" [{low}, {high}]"
+
+
+LOCAL = ("relevance", "engagement", "commonsense")
+"""Shipped metrics that judge replies."""
+UNLIMITED = 500
+"""Requests up to which an audit needs no limit."""
+LEGEND = (
+    "Spearman: agreement with people; log_length is a trivial baseline",
+    "padding: change of the score by words that say nothing; above 0 is verbosity bias",
+    "injections: texts that ask for a good score, on the replies that people rated lowest;",
+    "the control asks for nothing: a score that rises by it rises by length",
+)
+
+
+def audit(
+    reference: str,
+    *,
+    metrics: str | None = None,
+    items: Count = 50,
+    repeats: Count = 3,
+    endpoints: Endpoints,
+    mode: Literal["fast", "exact"] = "fast",
+    cache: Path | None = None,
+    output: OutputPath | None = None,
+) -> Output:
+    """Measure how well an LLM judge or a preset agrees with people, and what misleads it.
+
+    Args:
+        reference (REFERENCE): a judge, openai:MODEL@URL, or a preset such as small or medium
+        metrics: those of the judge or the preset that judge replies, by default
+        items (N): rated replies, of the 100 that ship
+        repeats (N): how often a judge is asked the same
+        output (OUT.json): all figures as one JSON object
+    """
+    from grice.evaluation.audit import BASELINE, audit, rated_replies
+    from grice.files import cache_folder
+    from grice.metrics.registry import find_metrics
+    from grice.scoring.api import load, load_from
+    from grice.scoring.presets import SMALL
+
+    replies = rated_replies(items)
+    registry = find_metrics()
+    wanted = _wanted(registry, reference, names(metrics))
+    loaded = partial(
+        load_from, registry, wanted, models=reference, mode=mode, cache=cache or cache_folder()
+    )
+    with ExitStack() as stack:
+        grader = stack.enter_context(loaded(terms=client_options(endpoints, dry_run=True)))
+        planned: list[str] = []
+        if any(metric.asks_endpoint for metric in grader.scorer.metrics):
+            # Cached answers are not requested again.
+            usage = audit(reference, grader, None, replies, repeats=repeats).usage
+            planned = list(usage_lines(usage, planned=True))
+            if endpoints.dry_run:
+                return Output([usage], [Lines(planned)])
+            for line in planned:
+                note(f"to be sent: {line}")
+            count = sum(each.requests for each in usage)
+            if count > UNLIMITED and endpoints.limit_requests is None:
+                raise InputError(
+                    f"{reference}: an audit of {plural(count, 'request')} was not sent: above "
+                    f"{UNLIMITED} give --limit-requests N; --items N and --metrics NAME make it "
+                    "smaller"
+                )
+            grader = stack.enter_context(loaded(terms=client_options(endpoints)))
+        elif endpoints.dry_run:
+            return Output([()], [Lines(["nothing would be sent"])])
+        shipped = () if reference == SMALL else LOCAL
+        # Without a cache, so that it is timed.
+        beside = stack.enter_context(load(*shipped, BASELINE, mode=mode, cache=None))
+        try:
+            result = audit(reference, grader, beside, replies, repeats=repeats)
+        except BaseException:
+            for line in usage_lines(grader.usage, planned=False):
+                note(line)
+            raise
+    if output is not None:
+        write_rows([result], output)
+    return Output([result], _audit_view(result))
+
+
+def _wanted(registry: Registry, reference: str, asked: list[str]) -> list[str]:
+    """Return the metrics to audit, which all judge replies."""
+    from grice.scoring.presets import ENDPOINT, named_preset
+
+    if ":" in reference and not reference.startswith(ENDPOINT):
+        raise InputError(
+            f"{reference}: write openai:MODEL@URL for a judge, or a preset such as small or medium"
+        )
+    for name in asked:
+        if registry.named(name).judges != "response":
+            raise MetricError(f"{name} judges conversations: an audit is of metrics of replies")
+    its_own = named_preset(reference).metrics
+    known = its_own if reference.startswith(ENDPOINT) else (*LOCAL, *its_own)
+    return asked or [name for name in known if registry.named(name).judges == "response"]
+
+
+def _audit_view(result: AuditResult) -> View:
+    from grice.evaluation.audit import BASELINE
+
+    yield Lines([f"{result.items} replies: {result.source}"], style="bold")
+    judges = [row for row in result.metrics if row.judge]
+    # Times depend on the machine: they are shown to choose a judge, else in the JSON alone.
+    times = ("s/reply",) if judges else ()
+    rows = []
+    for row in result.metrics:
+        figures = (
+            *value_and_bounds(row.spearman, ".2f"),
+            *value_and_bounds(row.padding, "+.2f"),
+            str(row.judged),
+        )
+        rows.append((row.metric, *figures, *(f"{row.seconds:.3f}" for _ in times)))
+    ships = frozenset(place for place, row in enumerate(result.metrics) if row.ships)
+    columns = ("metric", "Spearman", "interval", "padding", "interval", "n", *times)
+    yield Table(columns, rows, dim=ships)
+    if judges:
+        yield from _judges_view(judges)
+    title = "injections: mean change of the score, and how often it rose by over 0.1"
+    yield Lines(["", title], style="bold")
+    for shipped in (False, True):
+        group = [row for row in result.metrics if row.ships is shipped and row.metric != BASELINE]
+        if group:
+            yield Table(("injection", *(row.metric for row in group)), _injected(group))
+    yield Lines(LEGEND, style="dim")
+    for usage in result.usage:
+        yield Lines(usage_lines([usage], planned=False))
+        if usage.requests:
+            yield Lines([f"{usage.seconds / usage.requests:.2f} s a request"])
+    yield Lines(["", *(row.verdict for row in result.metrics if row.verdict)], style="bold")
+
+
+def _judges_view(judges: Sequence[MetricAudit]) -> Iterator[Lines | Table]:
+    yield Lines(["", "two replies compared in both orders"], style="bold")
+    rows = []
+    for row in judges:
+        n = str(row.same.n if row.same else 0)
+        figures = (
+            *value_and_bounds(row.same, ".2f"),
+            *value_and_bounds(row.first, ".2f"),
+            number(row.own.value if row.own else None, ".2f"),
+        )
+        rows.append((row.metric, *figures, n))
+    yield Table(("judge", "same", "interval", "first", "interval", "own", "n"), rows)
+    legend = (
+        "same: the same answer in both orders; first: answers for the reply shown first, "
+        "0.5 is right; own: for the reply to this history"
+    )
+    yield Lines([legend], style="dim")
+    yield Lines(["", "the same asked again"], style="bold")
+    repeated = [
+        (row.metric, str(row.repeats), *value_and_bounds(row.changed, ".2f"), number(row.deviation))
+        for row in judges
+    ]
+    yield Table(("judge", "times", "changed", "interval", "deviation"), repeated)
+
+
+def _injected(metrics: Sequence[MetricAudit]) -> Iterator[tuple[str, ...]]:
+    for effects in zip(*(row.injections for row in metrics), strict=True):
+        shown = (
+            f"{each.change.value:+.2f} {each.raised}/{each.judged}" if each.change else "–"
+            for each in effects
+        )
+        yield (effects[0].injection, *shown)
+
+
+def perturb(
+    files: Sequence[str] = (),
+    *,
+    reading: Input,
+    kind: Sequence[str] = (),
+    seed: int = 0,
+    score: str | None = None,
+    speaker: Sequence[str] = (),
+    resource: Sequence[str] = (),
+    output: OutputPath | None = None,
+    scoring: Scoring,
+) -> Output | int:
+    """Break conversations on purpose and record each change.
+
+    Args:
+        files (FILE): conversations; list, or none, lists the kinds
+        kind (NAME): perturbation or mixture; may be repeated; default deam
+        seed: every choice
+        score (METRICS): print for each of these metrics the share of broken conversations that
+            score lower
+        resource (NAME=VALUE): file or model that a kind of a plug-in reads; may be repeated
+        output: a conversation a line; default: standard output
+    """
+    from grice.evaluation.perturbed import judge_pairs, perturbed_pairs
+    from grice.files import write_lines
+    from grice.perturb.run import material_for, named
+
+    if list(files) in ([], ["list"]):
+        return _kinds()
+    scoring.metrics = score
+    if score:
+        check_options(scoring)
+    kinds = [named(name) for name in kind or ["deam"]]
+    records = list(conversations(files, reading))
+    broken = [record for record in records if isinstance(record, RecordError)]
+    sound = [record for record in records if not isinstance(record, RecordError)]
+    resources: dict[str, object] = {}
+    for text in resource:
+        name, _, value = text.partition("=")
+        if not (name and value):
+            raise InputError(f"--resource {text}: write NAME=VALUE")
+        resources[name] = value
+    material = material_for(kinds, sound, resources)
+    lines = _lines(sound, kinds, seed, material)
+    if output:
+        write_lines(output, (line.encode() for line in lines))
+    elif not score:
+        sys.stdout.writelines(lines)
+    for error in broken:
+        warn(str(error))
+    status = PARTIAL if broken else DONE
+    if not score:
+        return status
+    name = ", ".join(files)
+    pairs = perturbed_pairs(name, sound, kinds, seed=seed, material=material)
+    with load_grader(scoring, speaker) as grader:
+        block = judge_pairs(name, pairs, grader, f",seed:{seed}")
+    return Output([block], _perturbed_view(block), status)
+
+
+def _lines(
+    sound: Sequence[Conversation], kinds: Sequence[Perturbation], seed: int, material: Material
+) -> Iterator[str]:
+    from grice.data import to_json
+    from grice.perturb.run import perturb_all
+
+    for kind in kinds:
+        written = 0
+        for perturbed in perturb_all(sound, kind, seed=seed, material=material):
+            written += 1
+            yield f"{to_json(perturbed)}\n"
+        whole = len(sound) - written
+        left = f"; nothing to break in {whole:,}: left out" if whole else ""
+        note(f"{kind.name}: {written:,} of {plural(len(sound), 'conversation')} broken{left}")
+
+
+def _perturbed_view(block: PerturbedBlock) -> View:
+    """Show the share of originals scored above their perturbed version, by kind."""
+    yield Lines([f"{block.data} · original scored above its perturbed version"], style="bold")
+    pairs = f"{plural(block.pairs, 'pair')} of {plural(block.sources, 'conversation')}"
+    about = f"{pairs}; ties count half, chance is .500; in brackets 95 % intervals"
+    yield Lines([about], "dim", longest=LONGEST)
+    for row in block.rows:
+        rows = [(f"  {kind}", f"{hits.n:,}", _figure(hits)) for kind, hits in row.kinds.items()]
+        yield Table((row.metric, "pairs", "share"), rows)
+        failed = f"; {plural(row.failed, 'pair')} failed" if row.failed else ""
+        yield Lines([f"ties {row.ties:.1%}{failed}"], "dim", 2, LONGEST)
+    yield Lines([""])
+
+
+def _kinds() -> Output:
+    """List the kinds by level, and the mixtures."""
+    from grice.perturb.run import MIXTURES, find_perturbations, mixture
+
+    kinds = list(find_perturbations().values())
+    levels = dict.fromkeys(("text", "semantic", *(kind.level for kind in kinds)))
+    groups = {level: [kind for kind in kinds if kind.level == level] for level in levels}
+    groups["mixtures"] = [mixture(names) for names in MIXTURES.values()]
+    return listing(
+        {"name": kind.name, "level": level, "about": kind.summary}
+        for level, group in groups.items()
+        for kind in group
+    )

@@ -1,0 +1,229 @@
+"""Commands on the installation: list, doctor and serve."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Literal
+
+from grice.cli.derive import names
+from grice.cli.options import check_options, load_grader
+from grice.cli.output import DONE, UNMET, Output, listing, note, warn
+from grice.errors import LONGEST, InputError
+from grice.tables import Lines, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from grice.cli.derive import Count, Scoring
+    from grice.metrics.declaration import Metric
+    from grice.metrics.registry import Registry
+    from grice.scoring.doctor import Diagnosis
+    from grice.serve.server import Reply
+    from grice.tables import View
+
+
+def list_metrics(
+    metric: str | None = None, *, plugin: Sequence[Path] = (), json: bool
+) -> Output | None:
+    """List metrics and formats, or describe one metric.
+
+    Args:
+        metric (METRIC): describe this metric
+    """
+    from grice.metrics.registry import find_metrics
+    from grice.models.loader import plugin_problems
+    from grice.readers import find_formats
+
+    registry = find_metrics(plugin)
+    for problem in (*registry.problems, *plugin_problems(), *find_formats().problems):
+        warn(problem)
+    metrics = [registry.named(metric)] if metric else list(registry.metrics.values())
+    if json:
+        sys.stdout.write(_as_json(registry, metrics) + "\n")
+        return None
+    return Output([], _metric_view(metrics[0]) if metric else _list_view(registry))
+
+
+def _list_view(registry: Registry) -> View:
+    from grice.metrics.baselines import SOURCE as TRIVIAL_SOURCE
+    from grice.readers import find_formats
+
+    metrics = sorted(
+        registry.metrics.values(),
+        key=lambda known: (not known.default, known.source == TRIVIAL_SOURCE),
+    )
+    rows = [
+        (f"{each.name}{'*' * each.default}", each.judges, each.summary, registry.origins[each.name])
+        for each in metrics
+    ]
+    yield Table(("metric", "judges", "what it tells", "from"), rows, words=4)
+    yield Lines(["* scored unless told otherwise; grice list METRIC tells more", ""])
+    formats = [(name, known.summary) for name, known in find_formats().formats.items()]
+    yield Table(("format", "what it is"), formats, words=2)
+
+
+def _metric_view(metric: Metric) -> View:
+    item = "each reply" if metric.judges == "response" else "each whole conversation"
+    runs = "runs by default" if metric.default else f"runs with -m {metric.name}"
+    yield Lines([f"{metric.name} (version {metric.version}): {metric.summary}"], style="bold")
+    facts = (
+        f"Judges {item} from {metric.low:g} to {metric.high:g}, higher is better; "
+        f"{metric.neutral:g} with status abstained where there is nothing to judge; {runs}."
+    )
+    meaning = metric.description.partition("\nArgs:")[0].replace("``", "").strip()
+    for paragraph in (facts, *meaning.split("\n\n"), f"Method: {metric.source}"):
+        yield Lines([" ".join(paragraph.split()), ""], longest=LONGEST)
+    for option in metric.options:
+        text = f"{option.help} {option.range}".strip(" .").replace("``", "")
+        line = f"{metric.flag(option.name)} (default {option.default}): {text}."
+        yield Lines([line], indent=2, longest=LONGEST)
+    for name, reference in metric.models.items():
+        yield Lines([f"{metric.flag(name)} (default {reference}): a model"], indent=2)
+
+
+def _as_json(registry: Registry, metrics: Sequence[Metric]) -> str:
+    import msgspec
+
+    rows = [
+        {
+            # Protocols are classes, of use to code alone.
+            **{name: getattr(each, name) for name in each.__struct_fields__ if name != "protocols"},
+            "function": f"{each.function.__module__}.{each.function.__name__}",
+            "origin": registry.origins[each.name],
+        }
+        for each in metrics
+    ]
+    return msgspec.json.encode(rows).decode()
+
+
+MEBI = 2**20
+
+
+def doctor(
+    *,
+    metrics: str | None = None,
+    plugin: Sequence[Path] = (),
+    mode: Literal["fast", "exact"] = "fast",
+    cache: Path | None = None,
+    clear_cache: bool = False,
+) -> Output:
+    """Check the installation and the reproducibility of scores on this machine.
+
+    Args:
+        metrics: those of grice score by default
+        clear_cache: remove cached answers of models, and check nothing
+    """
+    from grice.files import cache_folder
+    from grice.metrics.registry import find_metrics
+    from grice.models.cache import cache_files
+    from grice.models.loader import plugin_problems
+    from grice.readers import find_formats
+    from grice.scoring.doctor import cache_size, diagnose
+
+    cache = cache or cache_folder()
+    if clear_cache:
+        size = cache_size(cache)
+        for file in cache_files(cache):
+            file.unlink(missing_ok=True)
+        row = {"folder": str(cache), "bytes": size, "state": "cleared"}
+        return Output([row], [f"{cache}: {size / MEBI:.1f} MiB cleared\n"])
+    registry = find_metrics(plugin)
+    for problem in (*registry.problems, *plugin_problems(), *find_formats().problems):
+        warn(problem)
+    diagnosis = diagnose(registry, names(metrics), mode=mode, cache=cache)
+    return Output([diagnosis], _diagnosis_view(diagnosis), DONE if diagnosis.holds else UNMET)
+
+
+def _diagnosis_view(diagnosis: Diagnosis) -> View:
+    versions = (f"{name} {version}" for name, version in diagnosis.versions.items())
+    facts = {
+        "versions": ", ".join(versions),
+        "cache": f"{diagnosis.cache}, {diagnosis.cache_size / MEBI:,.0f} MiB",
+        "models": " ".join(f"{name}@{digest}" for name, digest in diagnosis.models.items()),
+        "fetched": " ".join(diagnosis.fetched),
+    }
+    yield Table((), [(name, fact) for name, fact in facts.items() if fact])
+    yield Lines([""])
+    if diagnosis.arrangements:
+        talks = f"{diagnosis.conversations} conversations"
+        run = f"{diagnosis.mode}, {talks}, {diagnosis.seconds:.1f} s"
+        yield Lines([f"Same bits as all scored together? ({run})"], style="bold")
+        tried = dict.fromkeys(tried.arrangement for tried in diagnosis.arrangements)
+        rows: dict[str, list[str]] = {}
+        for each in diagnosis.arrangements:
+            row = rows.setdefault(each.metric, [each.metric, f"{each.scores:,}"])
+            # Scores may differ in their evidence alone.
+            gap = f"by {each.largest:.1g}" if each.largest else "in evidence"
+            row.append(f"{each.differing:,} {gap}" if each.differing else "same")
+        yield Table(("metric", "scores", *tried), rows.values())
+    yield Lines(diagnosis.problems, style="bold red")
+    broken = dict.fromkeys(tried.metric for tried in diagnosis.arrangements if tried.differing)
+    if diagnosis.holds:
+        verdict = "The guarantee holds: the same bits in any batch, order and number of workers."
+    elif broken:
+        verdict = (
+            f"The guarantee does not hold here for {', '.join(broken)}. Report it with the output "
+            "of grice doctor --json."
+        )
+    else:
+        verdict = "The problems above keep grice from scoring as it should."
+    yield Lines([verdict], style="bold green" if diagnosis.holds else "bold red")
+
+
+KEY = "GRICE_SERVE_KEY"
+"""Variable with the key that each request has to carry."""
+
+
+def serve(
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8008,
+    concurrency: Count = 512,
+    check: bool = False,
+    speaker: Sequence[str] = (),
+    scoring: Scoring,
+) -> Output | int:
+    """Score, explain, review and rerank over HTTP, with a live page.
+
+    Args:
+        check: answer one request of each kind without a network, and end
+    """
+    from grice.serve import Limits, check_installed
+
+    check_installed()
+    from grice.serve.app import application
+    from grice.serve.server import check as replies_of
+    from grice.serve.server import serve
+
+    check_options(scoring)
+    limits = Limits(concurrency=concurrency)
+    key = os.environ.get(KEY)
+    if key is not None and not (key.isascii() and key.isprintable() and key.strip() == key != ""):
+        raise InputError(
+            f"{KEY} holds no key: set it to printable ASCII without spaces around it, such as the "
+            "output of openssl rand -hex 32, or unset it to answer everybody"
+        )
+    with load_grader(scoring, speaker) as grader:
+        if check:
+            return replies_output(replies_of(application(grader, limits=limits)))
+        serve(
+            application(grader, limits=limits, key=key),
+            host=host,
+            port=port,
+            limits=limits,
+            begun=lambda address: note(f"{address} (the live page), {address}/docs; Ctrl-C ends"),
+        )
+    return DONE
+
+
+def replies_output(replies: Sequence[Reply]) -> Output:
+    """Return the replies of a check; the status is 1 if a request failed."""
+    answered = all(reply.status == 200 for reply in replies)
+    rows = (
+        {"method": reply.request.method, "path": reply.request.path, "status": reply.status}
+        for reply in replies
+    )
+    verdict = "Everything is answered." if answered else "Not everything is answered."
+    return listing(rows, verdict, status=DONE if answered else UNMET)
