@@ -11,10 +11,8 @@ import pytest
 
 from grice.data import Triple
 from grice.errors import InputError, ModelFolderError, RecordError
-from grice.knowledge.own import read_triples
-from grice.knowledge.schema import load_schema
-from grice.knowledge.store import Axes, StoredKnowledge, TripleStore
-from grice.knowledge.wording import head_text
+from grice.knowledge.schema import head_text, load_schema
+from grice.knowledge.store import Axes, StoredKnowledge, read_triples
 from grice.models.folder import open_folder
 
 SCHEMA = load_schema("atomic2020")
@@ -80,13 +78,13 @@ def build(tmp_path, encoder, write_card):
 
 
 @pytest.fixture
-def store(build):
-    return TripleStore(open_folder(build(KNOWN)))
+def knowledge(build, encoder):
+    return StoredKnowledge(open_folder(build(KNOWN)), encoder)
 
 
 @pytest.fixture
-def knowledge(store, encoder):
-    return StoredKnowledge(store, encoder)
+def store(knowledge):
+    return knowledge
 
 
 WORDS = ("bakes", "buys", "paints", "drops", "old", "new", "red", "cake", "house", "train", "boat")
@@ -112,8 +110,8 @@ def test_known_tails_have_their_source_and_come_once(store):
 def test_nearest_heads_are_those_of_exhaustive_search(build, encoder, own):
     heads = events(5, 300)
     rows = [Triple(head, "xWant", "to rest", source="made") for head in heads]
-    stored = TripleStore(open_folder(build(KNOWN if own else rows)))
-    knowledge = StoredKnowledge(stored.with_triples(rows if own else [], "own"), encoder)
+    stored = StoredKnowledge(open_folder(build(KNOWN if own else rows)), encoder)
+    knowledge = stored.with_triples(rows if own else [], "own")
     asked = [head.replace("old", "very old") for head in heads[:40]]
     vectors = np.stack(encoder.encode([head_text(head) for head in heads]))
     together = knowledge.nearest(asked, 5)
@@ -147,27 +145,27 @@ def test_the_best_known_tail_is_under_the_relation_asked_for(knowledge):
 def test_the_folder_is_never_written(build, encoder):
     folder = build(KNOWN)
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
-    opened = TripleStore(open_folder(folder))
+    opened = StoredKnowledge(open_folder(folder), encoder)
     assert opened.find(["cake"], 9)
-    assert StoredKnowledge(opened, encoder).nearest(["PersonX bakes a cake"], 3)
+    assert opened.nearest(["PersonX bakes a cake"], 3)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
-def test_files_that_do_not_belong_together_are_refused(build, write_card):
+def test_files_that_do_not_belong_together_are_refused(build, encoder, write_card):
     folder = build(KNOWN)
     np.save(folder / "heads.npy", np.zeros((2, 48), np.int8))
     write_card(folder, "knowledge", SETTINGS)
     with pytest.raises(ModelFolderError, match=r"shape \(2, 48\), \(3, 48\) is needed"):
-        TripleStore(open_folder(folder))
+        StoredKnowledge(open_folder(folder), encoder)
     (folder / "triples.sqlite").write_bytes(b"SQLite format 3\0" + b"no data base" * 100)
     write_card(folder, "knowledge", SETTINGS)
     with pytest.raises(ModelFolderError, match="not a store of triples"):
-        TripleStore(open_folder(folder))
+        StoredKnowledge(open_folder(folder), encoder)
 
 
-def test_the_shipped_store_holds_everyday_events():
-    store = TripleStore(open_folder("atomic"))
-    assert store.counts().keys() == set(store.schema.group("accent"))
+def test_the_shipped_store_holds_everyday_events(encoder):
+    store = StoredKnowledge(open_folder("atomic"), encoder)
+    assert store.counts("relation").keys() == set(store.schema.group("accent"))
     assert len(store) > 200_000
     assert store.tails_of("PersonX accepts the dare", "xWant")
 
@@ -186,8 +184,8 @@ def test_own_triples_come_first_and_once(store):
     assert merged.find(["na", "prou"], 9) == [own[1]]
     assert merged.find(["na%"], 9) == []
     assert merged.exact("PROUD", 1) == [own[1]]
-    assert merged.counts() == {"xWant": 3, "xReact": 3, "oReact": 1}
-    assert merged.origins() == {"atomic2020": 1, "atomic2018": 4, "me": 2}
+    assert merged.counts("relation") == {"xWant": 3, "xReact": 3, "oReact": 1}
+    assert merged.counts("source") == {"atomic2020": 1, "atomic2018": 4, "me": 2}
 
 
 def test_an_own_triple_changes_results_for_similar_heads_only(knowledge):
@@ -207,7 +205,7 @@ def test_own_triples_never_make_known_ones_less_similar(build, encoder):
     draw = random.Random(11)
     heads = events(11, 150, 3)
     rows = [Triple(h, "xWant", f"to {draw.choice(WORDS)}", source="made") for h in heads[::2]]
-    base = StoredKnowledge(TripleStore(open_folder(build(rows))), encoder)
+    base = StoredKnowledge(open_folder(build(rows)), encoder)
     triples = [Triple(head, "xWant", f"to {draw.choice(WORDS)}") for head in heads[1::4]]
     before = base.best_known(triples)
     for head in draw.sample(heads, 6):

@@ -360,7 +360,7 @@ class GraphGenerator:
         vectors = np.stack([self._short(word) for word in words])
         whole = with_one(np.stack([self._features.vector(word) for word in words]))
         # Log probability of every fact, shape (heads, tails, relations).
-        scores = np.asarray(-np.logaddexp(0, -self._links.grid(whole, whole)), np.float32)
+        scores = np.asarray(-np.logaddexp(0, -_every_pair(self._links, whole)), np.float32)
         names = relation_names()
         best: dict[Graph, Filled] = {}
         for template, slots in near:
@@ -375,6 +375,25 @@ class GraphGenerator:
 
     def _short(self, text: str) -> Array:
         return unit_vector(self._features.axes(text))
+
+
+def _every_pair(form: Bilinear, vectors: Array) -> Array:
+    """Return the scores of every head with every tail, shape ``(heads, tails, relations)``.
+
+    The same as calling the form with each pair but for rounding; each side is mapped once.
+    """
+    left, right = form.heads.product(vectors), form.tails.product(vectors)
+    shape = (-1, len(form.scale), (left.shape[1] - form.shared) // len(form.scale))
+    # Without BLAS, so that the bits of an element depend on its own pair alone.
+    own = np.einsum(
+        "irk,jrk->ijr",
+        left[:, form.shared :].reshape(shape),
+        right[:, form.shared :].reshape(shape),
+    )
+    shared = np.einsum("ik,jk->ij", left[:, : form.shared], right[:, : form.shared])
+    cosines = np.einsum("ik,jk->ij", vectors, vectors)
+    scores = form.cosine * cosines[:, :, None] + shared[:, :, None] + own
+    return np.asarray(form.scale * scores + form.bias, np.float32)
 
 
 def generate_graphs(

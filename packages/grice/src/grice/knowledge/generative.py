@@ -13,9 +13,8 @@ import numpy as np
 
 from grice.data import KnownTail
 from grice.errors import InputError
-from grice.knowledge.schema import load_schema
+from grice.knowledge.schema import COPULA, WISH, load_schema
 from grice.knowledge.store import KnowledgeBase
-from grice.knowledge.wording import COPULA, WISH
 from grice.models.loader import Settings, model_type
 from grice.numeric import sigmoid
 from grice.text.tokens import PLAIN_WORDS
@@ -143,7 +142,7 @@ class GenerativeKnowledge:
         ]
 
     def _token(self, relation: str) -> str:
-        _ = self.schema[relation]
+        _ = self.schema[relation]  # raises InputError for an unknown one
         return relation_token(relation)
 
 
@@ -177,7 +176,7 @@ def plain_event(text: str) -> str:
 def as_fragment(tail: str, relation: Relation) -> str:
     """Return a tail in ATOMIC's wording, without the subject and verb that the relation implies.
 
-    >>> from grice.knowledge.schema import load_schema
+    >>> from grice.knowledge.schema import COPULA, WISH, load_schema
     >>> schema = load_schema("atomic2020")
     >>> as_fragment("PersonX wants to go home.", schema["xWant"])
     'to go home'

@@ -12,8 +12,7 @@ import numpy as np
 
 from grice.errors import InputError, ModelFolderError, did_you_mean
 from grice.files import writing
-from grice.knowledge.schema import load_schema
-from grice.knowledge.wording import head_text, tail_text
+from grice.knowledge.schema import head_text, load_schema, tail_text
 from grice.models.loader import Settings, model_type
 from grice.models.products import Columns
 from grice.models.protocols import Encoder
@@ -43,19 +42,12 @@ class Bilinear:
     """
 
     def __init__(
-        self,
-        head: Array,
-        tail: Array,
-        *,
-        cosine: Array,
-        scale: Array,
-        bias: Array,
-        shared: int,
+        self, head: Array, tail: Array, *, cosine: Array, scale: Array, bias: Array, shared: int
     ) -> None:
         self._head = np.ascontiguousarray(head, np.float32)
         self._tail = np.ascontiguousarray(tail, np.float32)
-        self._heads, self._tails = Columns(self._head), Columns(self._tail)
-        self._shared = shared
+        self.heads, self.tails = Columns(self._head), Columns(self._tail)
+        self.shared = shared
         self.cosine, self.scale, self.bias = (
             np.asarray(values, np.float32) for values in (cosine, scale, bias)
         )
@@ -78,7 +70,7 @@ class Bilinear:
                 cosine=self.cosine,
                 scale=self.scale,
                 bias=self.bias,
-                shared=np.int64(self._shared),
+                shared=np.int64(self.shared),
             )
 
     def __call__(self, head: Array, tail: Array) -> Array:
@@ -86,29 +78,11 @@ class Bilinear:
 
         The bits of a row depend on that row alone.
         """
-        products = self._heads.product(head) * self._tails.product(tail)
-        own = products[:, self._shared :].reshape(len(products), len(self.scale), -1)
-        shared = products[:, : self._shared].sum(axis=1, keepdims=True)
+        products = self.heads.product(head) * self.tails.product(tail)
+        own = products[:, self.shared :].reshape(len(products), len(self.scale), -1)
+        shared = products[:, : self.shared].sum(axis=1, keepdims=True)
         cosines = (head * tail).sum(axis=1, keepdims=True)
         form = self.cosine * cosines + shared + np.ascontiguousarray(own).sum(axis=2)
-        return np.asarray(self.scale * form + self.bias, np.float32)
-
-    def grid(self, head: Array, tail: Array) -> Array:
-        """Return scores of every head with every tail, shape ``(heads, tails, relations)``.
-
-        The same as calling with each pair but for rounding; each side is mapped once.
-        """
-        left, right = self._heads.product(head), self._tails.product(tail)
-        shape = (-1, len(self.scale), (left.shape[1] - self._shared) // len(self.scale))
-        # Without BLAS, so that the bits of an element depend on its own pair alone.
-        own = np.einsum(
-            "irk,jrk->ijr",
-            left[:, self._shared :].reshape(shape),
-            right[:, self._shared :].reshape(shape),
-        )
-        shared = np.einsum("ik,jk->ij", left[:, : self._shared], right[:, : self._shared])
-        cosines = np.einsum("ik,jk->ij", head, tail)
-        form = self.cosine * cosines[:, :, None] + shared[:, :, None] + own
         return np.asarray(self.scale * form + self.bias, np.float32)
 
 
@@ -164,13 +138,10 @@ class TripleHead:
         ]
         scores = np.concatenate(blocks)[np.arange(len(columns)), columns]
         if known is not None:
-            scores = scores + np.array([self._support(tail) for tail in known], np.float32)
+            weight, centre = self._settings.known_weight, self._settings.known_centre
+            support = [weight * (tail.tail_similarity - centre) if tail else 0.0 for tail in known]
+            scores = scores + np.array(support, np.float32)
         return [float(value) for value in sigmoid(scores)]
-
-    def _support(self, known: KnownTail | None) -> float:
-        if known is None:
-            return 0.0
-        return self._settings.known_weight * (known.tail_similarity - self._settings.known_centre)
 
     def _column(self, relation: str) -> int:
         if relation not in self.known:

@@ -1,12 +1,16 @@
-"""Relation schemas: TOML files, shipped ones by name and others by path."""
+"""Relations of triples, and their heads and tails as texts.
+
+A schema is a TOML file: a shipped one by name, any other by path.
+"""
 
 from __future__ import annotations
 
+import re
 import tomllib
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
 
@@ -16,8 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from grice.data import Triple
-
-T = TypeVar("T")
 
 RELATIONS = (
     *("xNeed", "xAttr", "xReact", "xEffect", "xWant", "xIntent", "oEffect", "oReact", "oWant"),
@@ -82,11 +84,17 @@ class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def __getitem__(self, name: str) -> Relation:
         """Return a relation by name; an unknown one raises :class:`InputError`."""
-        return _named(f"schema {self.name!r} has no relation", self.relations, name)
+        if name not in self.relations:
+            hint = did_you_mean(name, self.relations)
+            raise InputError(f"schema {self.name!r} has no relation {name!r}{hint}")
+        return self.relations[name]
 
     def group(self, name: str) -> tuple[str, ...]:
         """Return the relations of a group; an unknown one raises :class:`InputError`."""
-        return _named(f"schema {self.name!r} has no group", self.groups, name)
+        if name not in self.groups:
+            hint = did_you_mean(name, self.groups)
+            raise InputError(f"schema {self.name!r} has no group {name!r}{hint}")
+        return self.groups[name]
 
     def renamed(self, triple: Triple) -> Triple:
         """Return a triple under the schema's own name of its relation."""
@@ -105,12 +113,6 @@ class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """
         empty = [f"empty {side}" for side in ("head", "tail") if not getattr(triple, side).strip()]
         return (*_unknown(triple.relation, self.relations), *empty)
-
-
-def _named(problem: str, table: Mapping[str, T], name: str) -> T:
-    if name not in table:
-        raise InputError(f"{problem} {name!r}{did_you_mean(name, table)}")
-    return table[name]
 
 
 def _unknown(relation: str, relations: Mapping[str, Relation]) -> tuple[str, ...]:
@@ -164,3 +166,84 @@ def _reference_problems(schema: Schema) -> Iterator[str]:
             if named is not None and (other is None or getattr(other, field) != name):
                 problem = "unknown" if other is None else f"not its {field} in turn"
                 yield f"relations.{name}: {field} {named!r} is {problem}"
+
+
+# One wording of events for the encoder, however a source words them: knowledge bases write
+# ``to go home``, ``proud`` or ``PersonY thanks PersonX``; annotators and parsers write ``PersonX
+# wants to go home`` or ``PersonX be proud``. The encoder has read ordinary sentences, so all of
+# these become clauses with pronouns: ``he go home``, ``he is proud``, ``she thanks he``.
+PRONOUNS = {"x": ("he", "his"), "y": ("she", "her"), "z": ("they", "their")}
+PERSON = re.compile(r"\bpe(?:r|)son ?([xyz])\b('s?)?", re.IGNORECASE)
+PEOPLE = re.compile(r"\bpeople ?[xyz]\b('s?)?", re.IGNORECASE)
+BLANK = re.compile(r"_+")
+SUBJECT = re.compile(
+    r"(?:he|she|they|i|we|you|it|this|that|there|people|others|everyone|everybody|someone"
+    r"|somebody|no ?one|nobody|his|her|their)\b",
+    re.IGNORECASE,
+)
+DETERMINER = re.compile(r"(?:the|an?|my|your|our|its|these|those|some|any)\s", re.IGNORECASE)
+WISH = re.compile(
+    r"(?:(?:will|would|had|has|have|was|were|is|are|be|also|just|really|only)\s+)*"
+    r"(?:want|wants|wanted|need|needs|needed|like|likes|hope|hopes|decide|decides|plan|plans"
+    r"|intend|intends)\s+to\s+",
+    re.IGNORECASE,
+)
+COPULA = re.compile(
+    r"^(?:is|feel|feels|felt|be|are|was|were|am|become|becomes|became|seem|seems|look|looks)\s+",
+    re.IGNORECASE,
+)
+
+
+def event_text(event: str, subject: str = "X") -> str:
+    """Return an event as a clause with pronouns.
+
+    >>> event_text("PersonX takes PersonY's ___")
+    'he takes her something'
+    >>> event_text("play guitar")
+    'he play guitar'
+    """
+    text = _pronouns(event)
+    if not text or SUBJECT.match(text) or DETERMINER.match(text):
+        return text
+    return f"{PRONOUNS[subject.lower()][0]} {text}"
+
+
+def head_text(head: str) -> str:
+    """Return the head of a triple as the encoder reads it."""
+    return event_text(head) if " " in head.strip() else _pronouns(head)
+
+
+def tail_text(tail: str, relation: Relation) -> str:
+    """Return the tail of a triple as the encoder reads it.
+
+    What the relation says already (``wants to``, ``feels``) is taken out, so that a fragment
+    and a full clause of the same event read alike.
+
+    >>> schema = load_schema("atomic2020")
+    >>> tail_text("PersonX wants to sleep", schema["xWant"]), tail_text("to sleep", schema["xWant"])
+    ('he sleep', 'he sleep')
+    >>> tail_text("PersonY feels proud", schema["oReact"]), tail_text("proud", schema["oReact"])
+    ('she is proud', 'she is proud')
+    """
+    text = _pronouns(tail)
+    if not text or relation.subject is None or relation.tail in ("clause", "concept"):
+        return text
+    named = SUBJECT.match(text) is not None
+    if not named and relation.tail != "state" and DETERMINER.match(text):
+        return text
+    pronoun = PRONOUNS[relation.subject.lower()][0]
+    subject, rest = (text + " ").split(" ", 1) if named else (pronoun, text)
+    if relation.tail == "infinitive":
+        rest = WISH.sub("", rest, count=1) if named else rest
+        rest = re.sub(r"^to\s+", "", rest)
+    elif relation.tail == "state":
+        rest, copulas = COPULA.subn("", rest, count=1)
+        if copulas or not named:
+            rest = f"is {rest}"
+    return f"{subject} {rest}".strip()
+
+
+def _pronouns(text: str) -> str:
+    text = PERSON.sub(lambda m: PRONOUNS[m[1].lower()][1 if m[2] else 0], text)
+    text = PEOPLE.sub(lambda m: "people's" if m[1] else "people", text)
+    return " ".join(BLANK.sub("something", text).split())

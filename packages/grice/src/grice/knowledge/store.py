@@ -3,17 +3,19 @@
 The folder of a store holds ``triples.sqlite`` (heads, tails, relations, sources), ``having.npy``
 (which heads have a tail under which relation) and ``heads.npy``, one int8 vector per head: the
 encoder's vector of its worded text, projected on the main axes (``axes.npz``). Vectors are mapped
-from disk.
+from disk. Triples of your own (``file:MY.tsv``) are read from a table and merged with them.
 """
 
 from __future__ import annotations
 
 import copy
+import json
 import re
 import sqlite3
 from collections import Counter
 from functools import cached_property
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, runtime_checkable
 from urllib.parse import quote
 
@@ -21,22 +23,26 @@ import msgspec
 import numpy as np
 
 from grice.data import KnownTail, Triple
-from grice.errors import InputError, ModelFolderError
-from grice.knowledge.schema import load_schema
-from grice.knowledge.wording import head_text, tail_text
-from grice.models.loader import NoSettings, Settings, model_type, read_settings
+from grice.errors import InputError, ModelFolderError, RecordError, did_you_mean, os_reason
+from grice.knowledge.schema import head_text, load_schema, tail_text
+from grice.models.folder import Card, ModelFolder, file_sha256, open_folder
+from grice.models.loader import (
+    NoSettings,
+    Settings,
+    model_type,
+    read_settings,
+    reference_scheme,
+)
 from grice.models.products import single_threaded
 from grice.models.protocols import Encoder
 from grice.numeric import unit_dot
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import Path
 
     from numpy.typing import NDArray
 
     from grice.knowledge.schema import Schema
-    from grice.models.folder import ModelFolder
     from grice.models.loader import ModelLoader
     from grice.models.protocols import Vector
 
@@ -59,6 +65,14 @@ TRIPLES = (
     " JOIN heads ON heads.id = head JOIN tails ON tails.id = tail"
     " JOIN relations ON relations.id = relation JOIN sources ON sources.id = source"
 )
+
+BASE = "builtin:atomic"
+"""The knowledge that triples of your own are merged with."""
+TABLES = (".tsv", ".jsonl")
+"""Suffixes of the files that hold triples."""
+COLUMNS = ("head", "relation", "tail", "source")
+MAX_LENGTH = 1000
+"""Characters of a head or tail; a longer one is a text in the wrong column."""
 
 
 @runtime_checkable
@@ -115,16 +129,18 @@ class StoreSettings(Settings, frozen=True):
     schema: str
 
 
-class TripleStore:
-    """Known triples of one schema, and triples of your own.
+class StoredKnowledge:
+    """A :class:`KnowledgeBase` of known triples of one schema, searched with an encoder.
 
     Own heads count where they are at least as near as the last of the nearest stored heads, and
     are added to these, so that own triples change results for similar heads only.
     """
 
-    def __init__(self, folder: ModelFolder) -> None:
-        self.identity = folder.identity
+    def __init__(self, folder: ModelFolder, encoder: Encoder) -> None:
+        self.triples_identity = folder.identity
+        self.identity = f"{folder.identity}/{encoder.identity}"
         self.schema: Schema = load_schema(read_settings(folder, StoreSettings).schema)
+        self._encoder = encoder
         self.own: tuple[Triple, ...] = ()
         self._own_tails: dict[tuple[str, str], list[Triple]] = {}
         self._own_vectors: dict[str, Array] = {}
@@ -145,15 +161,16 @@ class TripleStore:
                     f"{(count, width)} is needed beside triples.sqlite"
                 )
 
-    def with_triples(self, own: Iterable[Triple], identity: str) -> TripleStore:
-        """Return a store with more triples of your own."""
-        store = copy.copy(self)
-        store.identity = f"{identity}+{self.identity}"
-        store.own = (*own, *self.own)
-        store._own_vectors, store._own_tails = {}, {}
-        for triple in store.own:
-            store._own_tails.setdefault(_key(triple), []).append(triple)
-        return store
+    def with_triples(self, own: Iterable[Triple], identity: str) -> StoredKnowledge:
+        """Return knowledge with more triples of your own."""
+        more = copy.copy(self)
+        more.triples_identity = f"{identity}+{self.triples_identity}"
+        more.identity = f"{identity}+{self.identity}"
+        more.own = (*own, *self.own)
+        more._own_vectors, more._own_tails = {}, {}
+        for triple in more.own:
+            more._own_tails.setdefault(_key(triple), []).append(triple)
+        return more
 
     def __len__(self) -> int:
         """Return the number of triples, each once."""
@@ -163,8 +180,101 @@ class TripleStore:
         )
         return self._count("triples") + len(self.own) - known
 
-    def nearest_heads(
-        self, texts: Sequence[str], count: int, *, encoder: Encoder, relation: str | None = None
+    def counts(self, column: str) -> dict[str, int]:
+        """Return the number of triples of each ``relation`` or ``source``."""
+        rows = self._connection.execute(
+            f"SELECT {column}s.name, count(*) FROM triples"
+            f" JOIN {column}s ON {column}s.id = {column} GROUP BY {column} ORDER BY {column}"
+        )
+        return dict(Counter(dict(rows)) + Counter(getattr(triple, column) for triple in self.own))
+
+    def find(self, words: Sequence[str], count: int) -> list[Triple]:
+        """Return triples that hold words beginning with each of the given ones, own ones first."""
+        own = [
+            triple
+            for triple in self.own
+            if all(f" {w.lower()}" in f" {triple.head} {triple.tail}".lower() for w in words)
+        ]
+        clause = "(' ' || heads.text || ' ' || tails.text LIKE ? ESCAPE '\\')"
+        given = (re.sub(r"[\\%_]", r"\\\g<0>", word) for word in words)
+        where = f" WHERE {' AND '.join([clause] * len(words))} LIMIT ?"
+        return self._own_first(own, where, *(f"% {word}%" for word in given), count)
+
+    def exact(self, text: str, count: int) -> list[Triple]:
+        """Return triples whose head or tail is exactly this text in any case, own ones first."""
+        text = text.strip()
+        own = [each for each in self.own if text.lower() in (each.head.lower(), each.tail.lower())]
+        where = (
+            " WHERE head IN (SELECT id FROM heads WHERE text = ?1 COLLATE NOCASE)"
+            " OR tail IN (SELECT id FROM tails WHERE text = ?1 COLLATE NOCASE) LIMIT ?2"
+        )
+        return self._own_first(own, where, text, count)
+
+    def tails_of(self, head: str, relation: str, count: int | None = None) -> list[Triple]:
+        """Return all own triples of a head and relation, then the first ``count`` stored ones."""
+        own = self._own_tails.get((head.strip().lower(), relation), [])
+        known = {triple.tail for triple in own}
+        stored = self._stored_tails(head, relation, count)
+        return own + [triple for triple in stored if triple.tail not in known]
+
+    def tails(
+        self, heads: Sequence[str], relations: Sequence[str], k: int
+    ) -> list[list[KnownTail]]:
+        """Return the tails of the known heads nearest to each head, the nearest head's first."""
+        if len(heads) != len(relations):
+            raise InputError(f"{len(heads)} heads and {len(relations)} relations: as many needed")
+        if not all(head.strip() for head in heads):
+            raise InputError("empty head: give an event, such as 'PersonX bakes a cake'")
+        if k < 1:
+            raise InputError(f"{k} tails: at least one is needed")
+        given = []
+        for known in self._known_tails(heads, relations, self._encoder, heads_each=k, tails_each=k):
+            tails: dict[str, KnownTail] = {}
+            for tail in known:
+                tails.setdefault(tail.tail, tail)
+                if len(tails) == k:
+                    break
+            given.append(list(tails.values()))
+        return given
+
+    def plausibility(self, triples: Sequence[Triple]) -> list[float]:
+        """Return the largest cosine of each tail with the known tails of similar heads, at least 0.
+
+        The compatibility test of ACCENT (Ghazarian et al. 2023) with known in place of generated
+        tails.
+        """
+        heads, relations = [t.head for t in triples], [t.relation for t in triples]
+        known = self._compared(triples, self.tails(heads, relations, TAILS), self._encoder)
+        return [min(1.0, max([0.0, *(t.tail_similarity for t in tails)])) for tails in known]
+
+    def best_known(
+        self, triples: Sequence[Triple], *, encoder: Encoder | None = None, tails: int = 2
+    ) -> list[KnownTail | None]:
+        """Return for each triple the known tail most similar to its tail, under similar heads.
+
+        None for a relation without known triples. ``tails`` is the number of stored tails compared
+        per head; own ones are added.
+        """
+        encoder = encoder or self._encoder
+        heads, relations = [t.head for t in triples], [t.relation for t in triples]
+        known = self._known_tails(heads, relations, encoder, heads_each=HEADS, tails_each=tails)
+        return [
+            max(each, key=lambda tail: (tail.tail_similarity, tail.head_similarity), default=None)
+            for each in self._compared(triples, [list(each) for each in known], encoder)
+        ]
+
+    def nearest_tails(self, triple: Triple, k: int) -> list[KnownTail]:
+        """Return the known tails most similar to that of a triple, under similar heads."""
+        known = self.tails([triple.head], [triple.relation], max(k, WIDE))
+        (tails,) = self._compared([triple], known, self._encoder)
+        return sorted(tails, key=lambda tail: -tail.tail_similarity)[:k]
+
+    def nearest(self, events: Sequence[str], count: int) -> list[list[NearHead]]:
+        """Return for each event the nearest known heads, the nearest first."""
+        return self._nearest_heads([head_text(event) for event in events], count, self._encoder)
+
+    def _nearest_heads(
+        self, texts: Sequence[str], count: int, encoder: Encoder, relation: str | None = None
     ) -> list[list[NearHead]]:
         """Return for each worded event the nearest known heads, own ones where near enough.
 
@@ -174,7 +284,7 @@ class TripleStore:
         vectors = encoded(texts, encoder)
         among = np.arange(len(self._heads))
         if relation is not None:
-            number = self._known_relation(relation)
+            number = self._relation_id(relation)
             among = among[:0] if number is None else np.flatnonzero(self._having[:, number])
         queries = [self._axes.shorten(vectors[text]) for text in texts]
         stored = [
@@ -194,56 +304,63 @@ class TripleStore:
             self._own_vectors[encoder.identity] = made.astype(np.float16).astype(np.float32)
         rows = self._own_vectors[encoder.identity]
         queries = [vectors[text] for text in texts]
-        own = nearest_rows(rows, np.array(matching), queries, count, 1.0)
+        merged = []
+        for near, own in zip(
+            stored, nearest_rows(rows, np.array(matching), queries, count, 1.0), strict=True
+        ):
+            least = near[-1].similarity if len(near) == count else -1.0
+            each = {head.head.lower(): head for head in near}
+            for row, similarity in own:
+                if similarity >= least:
+                    each.setdefault(heads[row].lower(), NearHead(heads[row], similarity))
+            merged.append(sorted(each.values(), key=lambda head: -head.similarity))
+        return merged
+
+    def _known_tails(
+        self,
+        heads: Sequence[str],
+        relations: Sequence[str],
+        encoder: Encoder,
+        *,
+        heads_each: int,
+        tails_each: int,
+    ) -> list[Iterator[KnownTail]]:
+        """Return the tails of the heads nearest to each head, one search per relation."""
+        near: list[list[NearHead]] = [[] for _ in heads]
+        for relation in dict.fromkeys(relations):
+            asked = [i for i, name in enumerate(relations) if name == relation]
+            texts = [head_text(heads[i]) for i in asked]
+            found = self._nearest_heads(texts, heads_each, encoder, relation)
+            for i, nearest in zip(asked, found, strict=True):
+                near[i] = nearest
+
+        def tails(nearest: Sequence[NearHead], relation: str) -> Iterator[KnownTail]:
+            for head in nearest:
+                for triple in self.tails_of(head.head, relation, tails_each):
+                    yield KnownTail(triple.head, triple.tail, head.similarity, 0.0, triple.source)
+
+        return [tails(each, relation) for each, relation in zip(near, relations, strict=True)]
+
+    def _compared(
+        self, triples: Sequence[Triple], known: Sequence[Sequence[KnownTail]], encoder: Encoder
+    ) -> list[list[KnownTail]]:
+        """Return known tails with their similarity to the tail of each triple."""
+        relations = [self.schema[triple.relation] for triple in triples]
+        texts = [tail_text(t.tail, r) for t, r in zip(triples, relations, strict=True)]
+        others = [
+            [tail_text(tail.tail, relation) for tail in tails]
+            for tails, relation in zip(known, relations, strict=True)
+        ]
+        vectors = encoded(chain(texts, *others), encoder)
         return [
-            _merged(near, [NearHead(heads[row], similarity) for row, similarity in mine], count)
-            for near, mine in zip(stored, own, strict=True)
+            [
+                msgspec.structs.replace(
+                    tail, tail_similarity=unit_dot(vectors[text], vectors[other])
+                )
+                for tail, other in zip(tails, worded, strict=True)
+            ]
+            for text, tails, worded in zip(texts, known, others, strict=True)
         ]
-
-    def tails_of(self, head: str, relation: str, count: int | None = None) -> list[Triple]:
-        """Return all own triples of a head and relation, then the first ``count`` stored ones."""
-        own = self._own_tails.get((head.strip().lower(), relation), [])
-        known = {triple.tail for triple in own}
-        stored = self._stored_tails(head, relation, count)
-        return own + [triple for triple in stored if triple.tail not in known]
-
-    def find(self, words: Sequence[str], count: int) -> list[Triple]:
-        """Return triples that hold words beginning with each of the given ones, own ones first."""
-        own = [
-            triple
-            for triple in self.own
-            if all(f" {w.lower()}" in f" {triple.head} {triple.tail}".lower() for w in words)
-        ]
-        clause = "(' ' || heads.text || ' ' || tails.text LIKE ? ESCAPE '\\')"
-        given = (re.sub(r"[\\%_]", r"\\\g<0>", word) for word in words)
-        stored = self._triples(
-            f" WHERE {' AND '.join([clause] * len(words))} LIMIT ?",
-            *(f"% {word}%" for word in given),
-            count + len(own),
-        )
-        return _own_first(own, stored, count)
-
-    def exact(self, text: str, count: int) -> list[Triple]:
-        """Return triples whose head or tail is exactly this text in any case, own ones first."""
-        wanted = text.strip().lower()
-        own = [
-            triple for triple in self.own if wanted in (triple.head.lower(), triple.tail.lower())
-        ]
-        stored = self._triples(
-            " WHERE head IN (SELECT id FROM heads WHERE text = ?1 COLLATE NOCASE)"
-            " OR tail IN (SELECT id FROM tails WHERE text = ?1 COLLATE NOCASE) LIMIT ?2",
-            text.strip(),
-            count + len(own),
-        )
-        return _own_first(own, stored, count)
-
-    def counts(self) -> dict[str, int]:
-        """Return the number of triples of each relation."""
-        return self._counted("relation")
-
-    def origins(self) -> dict[str, int]:
-        """Return the number of triples of each source."""
-        return self._counted("source")
 
     @cached_property
     def _rows(self) -> Array:
@@ -254,27 +371,28 @@ class TripleStore:
         (count,) = self._connection.execute(f"SELECT count(*) FROM {table}").fetchone()
         return int(count)
 
-    def _counted(self, column: str) -> dict[str, int]:
-        rows = self._connection.execute(
-            f"SELECT {column}s.name, count(*) FROM triples"
-            f" JOIN {column}s ON {column}s.id = {column} GROUP BY {column} ORDER BY {column}"
-        )
-        return dict(Counter(dict(rows)) + Counter(getattr(triple, column) for triple in self.own))
-
     def _triples(self, rest: str, *given: object) -> list[Triple]:
         rows = self._connection.execute(TRIPLES + rest, given)
         return [Triple(head, name, tail, source=source) for head, name, tail, source in rows]
+
+    def _own_first(self, own: Sequence[Triple], where: str, *given: str | int) -> list[Triple]:
+        """Return own triples and stored ones, each once; the last number given is the limit."""
+        *words, count = given
+        stored = self._triples(where, *words, int(count) + len(own))
+        known = {(*_key(triple), triple.tail): triple for triple in chain(stored, reversed(own))}
+        order = dict.fromkeys((*_key(triple), triple.tail) for triple in chain(own, stored))
+        return [known[key] for key in order][: int(count)]
 
     def _stored_tails(self, head: str, relation: str, count: int | None = None) -> list[Triple]:
         return self._triples(
             " WHERE head IN (SELECT id FROM heads WHERE text = ? COLLATE NOCASE)"
             " AND relation = ? ORDER BY head, tail LIMIT ?",
             head.strip(),
-            self._known_relation(relation),
+            self._relation_id(relation),
             -1 if count is None else count,
         )
 
-    def _known_relation(self, relation: str) -> int | None:
+    def _relation_id(self, relation: str) -> int | None:
         _ = self.schema[relation]
         return self._relations.get(relation)
 
@@ -306,21 +424,6 @@ def _key(triple: Triple) -> tuple[str, str]:
     return triple.head.lower(), triple.relation
 
 
-def _own_first(own: Sequence[Triple], stored: Sequence[Triple], count: int) -> list[Triple]:
-    merged = {(*_key(triple), triple.tail): triple for triple in chain(stored, reversed(own))}
-    order = dict.fromkeys((*_key(triple), triple.tail) for triple in chain(own, stored))
-    return [merged[key] for key in order][:count]
-
-
-def _merged(stored: list[NearHead], own: list[NearHead], count: int) -> list[NearHead]:
-    least = stored[-1].similarity if len(stored) == count else -1.0
-    merged = {near.head.lower(): near for near in stored}
-    for near in own:
-        if near.similarity >= least:
-            merged.setdefault(near.head.lower(), near)
-    return sorted(merged.values(), key=lambda near: -near.similarity)
-
-
 def nearest_rows(
     rows: Array, among: NDArray[np.int64], queries: Sequence[Vector], count: int, scale: float
 ) -> list[list[tuple[int, float]]]:
@@ -338,7 +441,7 @@ def nearest_rows(
         for query, row in zip(block, products, strict=True):
             # BLAS rounds a product by its place among the others, so it only picks; the picked rows
             # are multiplied again, each by itself.
-            picked = among[largest(row[among], 2 * count + SPARE)]
+            picked = among[_largest(row[among], 2 * count + SPARE)]
             exact = (rows[picked] * query).sum(axis=1, dtype=np.float64)
             exact *= -scale
             best = sorted(zip(exact.tolist(), picked.tolist(), strict=True))
@@ -346,13 +449,12 @@ def nearest_rows(
     return nearest
 
 
-def largest(row: Array, count: int) -> list[int]:
+def _largest(row: Array, count: int) -> NDArray[np.int64]:
     """Return the places of the largest values, the largest first, the earlier of equal ones."""
-    if count >= len(row):
-        return [int(i) for i in np.argsort(-row, kind="stable")]
-    least = np.partition(row, len(row) - count)[len(row) - count]
-    places = np.flatnonzero(row >= least)
-    return [int(i) for i in places[np.argsort(-row[places], kind="stable")][:count]]
+    places = np.arange(len(row))
+    if count < len(row):
+        places = np.flatnonzero(row >= np.partition(row, len(row) - count)[len(row) - count])
+    return places[np.argsort(-row[places], kind="stable")][:count]
 
 
 def encoded(texts: Iterable[str], encoder: Encoder) -> dict[str, Vector]:
@@ -361,122 +463,101 @@ def encoded(texts: Iterable[str], encoder: Encoder) -> dict[str, Vector]:
     return dict(zip(distinct, encoder.encode(distinct), strict=True)) if distinct else {}
 
 
-class StoredKnowledge:
-    """A knowledge base of known triples, searched with an encoder."""
-
-    def __init__(self, store: TripleStore, encoder: Encoder) -> None:
-        self.store = store
-        self.identity = f"{store.identity}/{encoder.identity}"
-        self._encoder = encoder
-
-    def with_triples(self, own: Iterable[Triple], identity: str) -> StoredKnowledge:
-        """Return knowledge with more triples of your own."""
-        return StoredKnowledge(self.store.with_triples(own, identity), self._encoder)
-
-    def tails(
-        self, heads: Sequence[str], relations: Sequence[str], k: int
-    ) -> list[list[KnownTail]]:
-        """Return the tails of the known heads nearest to each head, the nearest head's first."""
-        if len(heads) != len(relations):
-            raise InputError(f"{len(heads)} heads and {len(relations)} relations: as many needed")
-        if not all(head.strip() for head in heads):
-            raise InputError("empty head: give an event, such as 'PersonX bakes a cake'")
-        if k < 1:
-            raise InputError(f"{k} tails: at least one is needed")
-        given = []
-        near = self._near_heads(heads, relations, self._encoder, k)
-        for nearest, relation in zip(near, relations, strict=True):
-            tails: dict[str, KnownTail] = {}
-            for tail in self._known_tails(nearest, relation, k):
-                if len(tails) >= k:
-                    break
-                tails.setdefault(tail.tail, tail)
-            given.append(list(tails.values()))
-        return given
-
-    def plausibility(self, triples: Sequence[Triple]) -> list[float]:
-        """Return the largest cosine of each tail with the known tails of similar heads, at least 0.
-
-        The compatibility test of ACCENT (Ghazarian et al. 2023) with known in place of generated
-        tails.
-        """
-        heads, relations = [t.head for t in triples], [t.relation for t in triples]
-        known = self._compared(triples, self.tails(heads, relations, TAILS), self._encoder)
-        return [min(1.0, max([0.0, *(t.tail_similarity for t in tails)])) for tails in known]
-
-    def best_known(
-        self, triples: Sequence[Triple], *, encoder: Encoder | None = None, tails: int = 2
-    ) -> list[KnownTail | None]:
-        """Return for each triple the known tail most similar to its tail, under similar heads.
-
-        None for a relation without known triples. ``tails`` is the number of stored tails compared
-        per head; own ones are added.
-        """
-        encoder = encoder or self._encoder
-        heads, relations = [t.head for t in triples], [t.relation for t in triples]
-        near = self._near_heads(heads, relations, encoder, HEADS)
-        known = [
-            list(self._known_tails(nearest, relation, tails))
-            for nearest, relation in zip(near, relations, strict=True)
-        ]
-        return [
-            max(each, key=lambda tail: (tail.tail_similarity, tail.head_similarity), default=None)
-            for each in self._compared(triples, known, encoder)
-        ]
-
-    def nearest_tails(self, triple: Triple, k: int) -> list[KnownTail]:
-        """Return the known tails most similar to that of a triple, under similar heads."""
-        known = self.tails([triple.head], [triple.relation], max(k, WIDE))
-        (tails,) = self._compared([triple], known, self._encoder)
-        return sorted(tails, key=lambda tail: -tail.tail_similarity)[:k]
-
-    def nearest(self, events: Sequence[str], count: int) -> list[list[NearHead]]:
-        """Return for each event the nearest known heads, the nearest first."""
-        texts = [head_text(event) for event in events]
-        return self.store.nearest_heads(texts, count, encoder=self._encoder)
-
-    def _near_heads(
-        self, heads: Sequence[str], relations: Sequence[str], encoder: Encoder, count: int
-    ) -> list[list[NearHead]]:
-        near: list[list[NearHead]] = [[] for _ in heads]
-        for relation in dict.fromkeys(relations):
-            asked = [i for i, name in enumerate(relations) if name == relation]
-            texts = [head_text(heads[i]) for i in asked]
-            found = self.store.nearest_heads(texts, count, encoder=encoder, relation=relation)
-            for i, nearest in zip(asked, found, strict=True):
-                near[i] = nearest
-        return near
-
-    def _known_tails(
-        self, near: Sequence[NearHead], relation: str, count: int
-    ) -> Iterator[KnownTail]:
-        for head in near:
-            for triple in self.store.tails_of(head.head, relation, count):
-                yield KnownTail(triple.head, triple.tail, head.similarity, 0.0, triple.source)
-
-    def _compared(
-        self, triples: Sequence[Triple], known: Sequence[Sequence[KnownTail]], encoder: Encoder
-    ) -> list[list[KnownTail]]:
-        """Return known tails with their similarity to the tail of each triple."""
-        relations = [self.store.schema[triple.relation] for triple in triples]
-        texts = [tail_text(t.tail, r) for t, r in zip(triples, relations, strict=True)]
-        others = [
-            [tail_text(tail.tail, relation) for tail in tails]
-            for tails, relation in zip(known, relations, strict=True)
-        ]
-        vectors = encoded(chain(texts, *others), encoder)
-        return [
-            [
-                msgspec.structs.replace(
-                    tail, tail_similarity=unit_dot(vectors[text], vectors[other])
-                )
-                for tail, other in zip(tails, worded, strict=True)
-            ]
-            for text, tails, worded in zip(texts, known, others, strict=True)
-        ]
-
-
 @model_type("knowledge", task="knowledge", protocol=KnowledgeBase, settings=NoSettings)
 def knowledge(folder: ModelFolder, _: NoSettings, loader: ModelLoader) -> StoredKnowledge:
     """Open known triples with their encoder."""
-    return StoredKnowledge(TripleStore(folder), loader.encoder_of(folder, Encoder))
+    return StoredKnowledge(folder, loader.encoder_of(folder, Encoder))
+
+
+@reference_scheme("file")
+def own_model(place: str) -> ModelFolder:
+    """Return the model of ``file:FOLDER``, or the triples of ``file:MY.tsv``."""
+    path = Path(place)
+    if path.suffix == ".kb":
+        raise ModelFolderError(
+            f"{path}: files of grice kb build are not read any more: write their triples as "
+            f"{path.with_suffix('.tsv')}, one a line: head, relation, tail and source"
+        )
+    if path.suffix not in TABLES or path.is_dir():
+        return open_folder(path)
+    if not path.is_file():
+        near = [known.name for suffix in TABLES for known in path.parent.glob(f"*{suffix}")]
+        raise ModelFolderError(f"{path}: no such file of triples{did_you_mean(path.name, near)}")
+    digest = file_sha256(path)
+    card = Card(
+        path.stem,
+        "own-triples",
+        "1",
+        "Triples of your own.",
+        "your own",
+        {path.name: digest},
+        encoder="encoder",
+        settings={"base": BASE},
+    )
+    return ModelFolder(path.parent, card, digest[:8])
+
+
+@model_type("own-triples", task="knowledge", protocol=KnowledgeBase, settings=NoSettings)
+def own_triples(folder: ModelFolder, _: NoSettings, loader: ModelLoader) -> StoredKnowledge:
+    """Open triples of your own, merged with the shipped ones."""
+    base = loader.dependency(folder, BASE, StoredKnowledge, "knowledge")
+    (name,) = folder.card.files
+    triples = read_triples(folder.path / name, base.schema)
+    return base.with_triples(triples, folder.identity)
+
+
+def read_triples(path: Path, schema: Schema) -> list[Triple]:
+    """Return the triples of a table with tabs, or of JSON lines, each once.
+
+    A table has the columns head, relation, tail and perhaps source, in the order of its first
+    line if that names them. A triple without a source has the name of the file.
+    """
+    try:
+        lines = path.read_text("utf-8-sig").splitlines()
+    except OSError as error:
+        raise ModelFolderError(f"{path}: cannot be read: {os_reason(error)}") from error
+    except UnicodeDecodeError as error:
+        raise ModelFolderError(f"{path}: not UTF-8 at byte {error.start}") from error
+    triples: dict[tuple[str, str, str], Triple] = {}
+    names: list[str] = []
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        cells = line.split("\t")
+        if path.suffix == ".tsv" and not names:
+            header = [cell.strip().lower() for cell in cells]
+            if set(COLUMNS[:3]) <= set(header):
+                names = header
+                continue
+            names = list(COLUMNS)
+        try:
+            row = json.loads(line) if path.suffix == ".jsonl" else dict(zip(names, cells))  # noqa: B905
+            triple = _triple(row, schema, path.name)
+        except json.JSONDecodeError as error:
+            raise RecordError(f"no JSON: {error}", file=str(path), line=number) from error
+        except InputError as error:
+            raise RecordError(str(error), file=str(path), line=number) from error
+        triples.setdefault((triple.head, triple.relation, triple.tail), triple)
+    return list(triples.values())
+
+
+def _triple(row: object, schema: Schema, source: str) -> Triple:
+    """Return the triple of a row; InputError states all its problems."""
+    if not isinstance(row, dict):
+        raise InputError("a JSON object is needed")
+    missing = [name for name in COLUMNS[:3] if not isinstance(row.get(name), str)]
+    if missing:
+        listed = " and no ".join(missing)
+        raise InputError(f"no {listed}: texts head, relation and tail are needed")
+    head, relation, tail = (" ".join(row[name].split()) for name in COLUMNS[:3])
+    stated = str(row.get("source") or "").strip() or source
+    triple = schema.renamed(Triple(head, relation, tail, source=stated))
+    problems = [*schema.problems(triple)]
+    for name, text in (("head", triple.head), ("tail", triple.tail)):
+        if len(text) > MAX_LENGTH:
+            problems.append(
+                f"{name} of {len(text):,} characters; at most {MAX_LENGTH:,} are allowed"
+            )
+    if problems:
+        raise InputError("; ".join(problems))
+    return triple

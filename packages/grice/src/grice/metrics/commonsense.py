@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Literal
 from msgspec.structs import replace
 
 from grice.data import Judgement, Span, Triple, TripleEvidence
-from grice.knowledge.schema import load_schema
-from grice.knowledge.wording import head_text, tail_text
+from grice.knowledge.schema import head_text, load_schema, tail_text
 from grice.metrics.declaration import Example, metric
 from grice.numeric import unit_cosine
 

@@ -66,7 +66,7 @@ MODEL_TYPES = {
     "onnx-encoder": "grice.models.pretrained:onnx_encoder",
     "onnx-nli": "grice.models.pretrained:onnx_nli",
     "openai-chat": "grice.models.endpoint:endpoint_chat",
-    "own-triples": "grice.knowledge.own:own_triples",
+    "own-triples": "grice.knowledge.store:own_triples",
     "pair-head": "grice.metrics.relevance:pair_head",
     "reply-head": "grice.metrics.engagement:reply_head",
     "span-head": "grice.models.spans:span_head",
@@ -79,7 +79,7 @@ MODEL_TYPES = {
 
 SCHEMES = {
     "builtin": "grice.models.folder:shipped_model",
-    "file": "grice.knowledge.own:own_model",
+    "file": "grice.knowledge.store:own_model",
     "hf": "grice.models.store:hub_model",
     "model": "grice.models.store:stored_model",
     "openai": "grice.models.endpoint:openai_model",

@@ -25,8 +25,7 @@ from torch.nn.functional import cross_entropy
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from grice.knowledge.generative import NOTHING, plain_event
-from grice.knowledge.schema import load_schema
-from grice.knowledge.wording import head_text
+from grice.knowledge.schema import head_text, load_schema
 from grice.models.folder import open_folder
 from grice_research.places import work_folder
 from grice_research.recipes.common import VectorStore, exact_encoder, parser_of

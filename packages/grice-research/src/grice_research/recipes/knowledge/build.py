@@ -18,9 +18,8 @@ import numpy as np
 
 from grice.data import Triple
 from grice.files import replacing, writing
-from grice.knowledge.schema import load_schema
+from grice.knowledge.schema import head_text, load_schema
 from grice.knowledge.store import Axes
-from grice.knowledge.wording import head_text
 from grice.models.folder import write_card
 from grice_research.places import MODELS
 from grice_research.recipes.common import exact_encoder, parser_of, table_of

@@ -11,8 +11,7 @@ from zlib import crc32
 import numpy as np
 
 from grice.data import Triple
-from grice.knowledge.schema import load_schema
-from grice.knowledge.wording import event_text, head_text, tail_text
+from grice.knowledge.schema import event_text, head_text, load_schema, tail_text
 from grice_research.recipes.common import rows_of, table_of
 from grice_research.recipes.knowledge.atomic import barrier, content, folded, training_triples
 

@@ -27,15 +27,15 @@ def info(kb: str = SHIPPED) -> Output:
         kb (KB): MY.tsv with triples of your own, merged with the shipped ones
     """
     with _opened(kb) as (knowledge, licence):
-        store = knowledge.store
+        schema = knowledge.schema
         row = {
-            "identity": store.identity,
-            "schema": f"{store.schema.name} (version {store.schema.version})",
-            "triples": len(store),
+            "identity": knowledge.triples_identity,
+            "schema": f"{schema.name} (version {schema.version})",
+            "triples": len(knowledge),
             "licence": licence,
         }
-        counts = {"relations": store.counts(), "sources": store.origins()}
-    facts = row | {"triples": f"{len(store):,}"}
+        counts = {"relations": knowledge.counts("relation"), "sources": knowledge.counts("source")}
+    facts = row | {"triples": f"{len(knowledge):,}"}
     view = [Table((), [(name, str(fact)) for name, fact in facts.items()])]
     for title, by_name in counts.items():
         largest_first = sorted(by_name.items(), key=lambda entry: -entry[1])
@@ -68,8 +68,7 @@ def find(
         if near:
             (heads,) = knowledge.nearest([" ".join(text)], k)
             return listing(head._asdict() for head in heads)
-        store = knowledge.store
-        triples = store.exact(" ".join(terms), k) if exact else store.find(terms, k)
+        triples = knowledge.exact(" ".join(terms), k) if exact else knowledge.find(terms, k)
     if not triples:
         phrase = (" " if exact else " and ").join(terms)
         return Output([], [Lines([f"no triple holds {phrase}; try --near"], style="yellow")])

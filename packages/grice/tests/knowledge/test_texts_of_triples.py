@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grice.knowledge.schema import load_schema
-from grice.knowledge.wording import event_text, head_text, tail_text
+from grice.knowledge.schema import event_text, head_text, load_schema, tail_text
 
 ATOMIC = load_schema("atomic2020")
 
