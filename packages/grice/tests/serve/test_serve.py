@@ -14,7 +14,7 @@ import pytest
 import grice
 from grice.cli import main
 from grice.data import Conversation, Turn
-from grice.errors import InputError
+from grice.errors import GriceError
 from grice.serve import Limits, check_installed
 
 pytest.importorskip("fastapi")
@@ -249,7 +249,7 @@ def test_pages_health_and_description(grader):
 
 def test_without_fastapi_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "fastapi", None)
-    with pytest.raises(InputError, match=r'pip install "grice\[serve\]"'):
+    with pytest.raises(GriceError, match=r'pip install "grice\[serve\]"'):
         check_installed()
 
 

@@ -27,16 +27,14 @@ if TYPE_CHECKING:
 
 SIDES = ("", "_low", "_high")
 SAME = ("metric", "n", "abstained", "failed", "missing", "why", "signature")
-"""Fields that a row of the CSV has as the row of the table."""
-ABOUT = ("data", "aspect", "level", "metric", "trivial", "n", "groups")
-LEFT_OUT = ("abstained", "failed", "missing")
+"""Fields of the CSV that a row of a table has by the same name."""
 FIGURES = ("spearman", "pearson", "kendall", "accuracy")
-WHENCE = ("ceiling", "why", "caveats", "signature")
 FIELDS = (
-    *(*ABOUT, *LEFT_OUT, *(f"{figure}{side}" for figure in FIGURES for side in SIDES)),
-    *("baseline", *(f"difference{side}" for side in SIDES)),
-    *("p_value", "cluster", "kept_given", *WHENCE),
-)
+    "data", "aspect", "level", "metric", "trivial", "n", "groups", "abstained", "failed", "missing",
+    *(f"{figure}{side}" for figure in FIGURES for side in SIDES),
+    "baseline", *(f"difference{side}" for side in SIDES),
+    "p_value", "cluster", "kept_given", "ceiling", "why", "caveats", "signature",
+)  # fmt: skip
 
 
 def write_results(
@@ -145,26 +143,25 @@ _SPECIAL = {"\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textas
 _SPECIAL |= {char: f"\\{char}" for char in "&%$#_{}"}
 
 
+TABLE = r"""\begin{table}
+\centering
+\begin{tabular}{lrlrlr}
+\toprule
+metric & Spearman & 95\,\%% & Pearson & difference to the baseline & $n$ \\
+\midrule
+%s\bottomrule
+\end{tabular}
+\caption{%s}
+\end{table}
+"""
+
+
 def as_latex(blocks: Sequence[Block]) -> str:
     """Return a table per set, a line per metric, for the package ``booktabs``."""
-    head = "metric & Spearman & 95\\,\\% & Pearson & difference to the baseline & $n$"
-    lines: list[str] = []
-    for block in blocks:
-        lines += [
-            "\\begin{table}",
-            "\\centering",
-            "\\begin{tabular}{lrlrlr}",
-            "\\toprule",
-            f"{head} \\\\",
-            "\\midrule",
-            *(f"{_line(row)} \\\\" for row in block.rows),
-            "\\bottomrule",
-            "\\end{tabular}",
-            f"\\caption{{{_caption(block)}}}",
-            "\\end{table}",
-            "",
-        ]
-    return "\n".join(lines)
+    return "\n".join(
+        TABLE % ("".join(f"{_line(row)} \\\\\n" for row in block.rows), _caption(block))
+        for block in blocks
+    )
 
 
 def _line(row: Row) -> str:

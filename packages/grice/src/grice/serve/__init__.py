@@ -5,11 +5,9 @@ It needs FastAPI, uvicorn and prometheus-client (``pip install "grice[serve]"``)
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-
 import msgspec
 
-from grice.errors import InputError
+from grice.errors import imported
 
 __all__ = ["Limits", "check_installed"]
 
@@ -32,9 +30,6 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def check_installed() -> None:
-    """Raise InputError if a package that serving needs is not installed."""
-    for package in ("fastapi", "uvicorn", "prometheus-client"):
-        if find_spec(package.replace("-", "_")) is None:
-            raise InputError(
-                f'serving needs {package}, which is not installed: pip install "grice[serve]"'
-            )
+    """Raise an error if a package that serving needs is not installed."""
+    for package in ("fastapi", "uvicorn", "prometheus_client"):
+        imported(package, "serving", "serve")

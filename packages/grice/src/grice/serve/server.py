@@ -30,11 +30,7 @@ ENDING_SECONDS = 120
 def serve(
     app: Starlette, *, host: str, port: int, limits: Limits, begun: Callable[[str], None]
 ) -> None:
-    """Serve until a signal says to end; accepted requests are answered before.
-
-    Port 0 is any that is free; ``begun`` gets the address once requests to it are answered.
-    InputError is raised if the address cannot be used.
-    """
+    """Serve until a signal ends it, after the accepted requests; ``begun`` gets the address."""
 
     class Server(uvicorn.Server):
         """A server that announces its address, and ends normally by a signal."""
