@@ -27,24 +27,14 @@ TASKS = ("cider", "explagraphs", "situatedgen")
 
 @dataclass(frozen=True)
 class Task(Generic[Sample, Answer]):
-    """A task as a record of functions.
+    """A task as a record of functions."""
 
-    Attributes:
-        name: The name, that of its command too.
-        read: Read the samples of a file, with their gold answers.
-        models: Open the models that ship for the task.
-        predict: Answer samples by these models, in order; gold answers are not looked at.
-        score: Compare answers with the gold ones: the mean of each measure over the samples, with
-            its 95 % interval.
-        baselines: Answer samples by rules that need no understanding, by the name of the rule.
-    """
-
-    name: str
-    read: Callable[[Path], list[Sample]]
-    models: Callable[[ModelLoader], Any]
-    predict: Callable[[Any, Sequence[Sample]], list[Answer]]
-    score: Callable[[Sequence[Sample], Sequence[Answer]], Mapping[str, Estimate]]
-    baselines: Callable[[Sequence[Sample]], Mapping[str, list[Answer]]]
+    name: str  # also of its command
+    read: Callable[[Path], list[Sample]]  # samples of a file, with their gold answers
+    models: Callable[[ModelLoader], Any]  # open the models that ship for the task
+    predict: Callable[[Any, Sequence[Sample]], list[Answer]]  # gold answers are not used
+    score: Callable[[Sequence[Sample], Sequence[Answer]], Mapping[str, Estimate]]  # means
+    baselines: Callable[[Sequence[Sample]], Mapping[str, list[Answer]]]  # trivial answers by rule
 
     def table(
         self, samples: Sequence[Sample], answers: Sequence[Answer]
@@ -55,8 +45,5 @@ class Task(Generic[Sample, Answer]):
 
 
 def tasks() -> dict[str, Task[Any, Any]]:
-    """Return every task by its name.
-
-    Steering is none: it has no gold answers, so that nothing could be scored against them.
-    """
+    """Return every task by its name; steering is none, for it has no gold answers."""
     return {name: import_module(f"grice_tasks.{name}.task").TASK for name in TASKS}

@@ -54,6 +54,30 @@ class Nouns(NamedTuple):
     tools: frozenset[str] = frozenset()  # what is used for something
 
 
+_ARTICLE = r"(?:the |my |a |an |our |their |his |her )?"
+_SUBJECT = r"(?:(?:i|you|we|they|he|she|it|that|this|there|maybe|i think|i guess) ?){0,3}"
+_CONNECTIVES = (
+    (rf"(?:just |mainly |only )?(?:because|cause|'cause|cuz|due to the fact that) {_SUBJECT}",
+     "ee", "-Causes"),
+    (r"so that (?:i|we|you|they|he|she|it) (?:can |could )?", "ee", "MotivatedByGoal"),
+    (rf"(?:and )?(?:so|that's why|that is why|which is why|therefore) {_SUBJECT}", "ee", "Causes"),
+    (r"to|in order to", "ee", "MotivatedByGoal"),
+    (r"(?:used |made )?to|used for", "ue", "UsedFor"),
+    (rf"(?:only )?if {_SUBJECT}|unless {_SUBJECT}|as long as {_SUBJECT}", "ee", "HasPrerequisite"),
+    (rf"(?:and then|before|and after that) {_SUBJECT}", "ee", "Before"),
+    (rf"(?:right |just )?after {_SUBJECT}", "ee", "-Before"),
+    (rf"while {_SUBJECT}|at the same time as", "ee", "Simutaneous"),
+    (rf"(?:when|whenever) {_SUBJECT}", "ee", "HappensIn"),
+    (rf"(?:in|on|during|at|last|next|this) {_ARTICLE}", "em", "HappensIn"),
+    (rf"(?:at|in|inside|on) {_ARTICLE}", "lp", "AtLocation"),
+    (r"(?:is|was|are|were) (?:an?|one of the) (?:kind of )?", "tt", "IsA"),
+    (rf"but {_SUBJECT}", "wn", "ObstructedBy"),
+)  # fmt: skip
+"""Words between two spans; the kinds of both in the order of the text: event, thing, moment, wish,
+denial, place, what is located, what is used; their relation, with "-" from the second to the first.
+"""
+
+
 class _Rule(NamedTuple):
     between: re.Pattern[str]
     kinds: str
@@ -61,40 +85,15 @@ class _Rule(NamedTuple):
     swapped: bool
 
 
-def _rule(between: str, kinds: str, relation: str, *, swapped: bool = False) -> _Rule:
-    return _Rule(re.compile(rf"^\W*(?:{between})\W*$", re.IGNORECASE), kinds, relation, swapped)
-
-
-_ARTICLE = r"(?:the |my |a |an |our |their |his |her )?"
-_SUBJECT = r"(?:(?:i|you|we|they|he|she|it|that|this|there|maybe|i think|i guess) ?){0,3}"
-_RULES = (
-    _rule(
-        rf"(?:just |mainly |only )?(?:because|cause|'cause|cuz|due to the fact that) {_SUBJECT}",
-        "ee",
-        "Causes",
-        swapped=True,
-    ),
-    _rule(r"so that (?:i|we|you|they|he|she|it) (?:can |could )?", "ee", "MotivatedByGoal"),
-    _rule(
-        rf"(?:and )?(?:so|that's why|that is why|which is why|therefore) {_SUBJECT}", "ee", "Causes"
-    ),
-    _rule(r"to|in order to", "ee", "MotivatedByGoal"),
-    _rule(r"(?:used |made )?to|used for", "ue", "UsedFor"),
-    _rule(
-        rf"(?:only )?if {_SUBJECT}|unless {_SUBJECT}|as long as {_SUBJECT}", "ee", "HasPrerequisite"
-    ),
-    _rule(rf"(?:and then|before|and after that) {_SUBJECT}", "ee", "Before"),
-    _rule(rf"(?:right |just )?after {_SUBJECT}", "ee", "Before", swapped=True),
-    _rule(rf"while {_SUBJECT}|at the same time as", "ee", "Simutaneous"),
-    _rule(rf"(?:when|whenever) {_SUBJECT}", "ee", "HappensIn"),
-    _rule(rf"(?:in|on|during|at|last|next|this) {_ARTICLE}", "em", "HappensIn"),
-    _rule(rf"(?:at|in|inside|on) {_ARTICLE}", "lp", "AtLocation"),
-    _rule(r"(?:is|was|are|were) (?:an?|one of the) (?:kind of )?", "tt", "IsA"),
-    _rule(rf"but {_SUBJECT}", "wn", "ObstructedBy"),
-)
-"""Kinds of both in the order of the text: event, thing, moment, wish, denial, place, what is
-located, what is used."""
-
+_RULES = [
+    _Rule(
+        re.compile(rf"^\W*(?:{words})\W*$", re.IGNORECASE),
+        kinds,
+        relation.removeprefix("-"),
+        relation.startswith("-"),
+    )
+    for words, kinds, relation in _CONNECTIVES
+]
 GOALS = frozenset({"MotivatedByGoal", "UsedFor"})
 
 RELATIONS = frozenset(rule.relation for rule in _RULES) | {"CausesDesire"}

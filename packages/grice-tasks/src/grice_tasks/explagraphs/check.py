@@ -24,18 +24,9 @@ if TYPE_CHECKING:
 
 RuleSet: TypeAlias = Literal["paper", "released"]
 Rule: TypeAlias = Literal[
-    "form",
-    "min_facts",
-    "max_facts",
-    "triples",
-    "concept_words",
-    "relation",
-    "belief_concepts",
-    "argument_concepts",
-    "duplicates",
-    "connected",
-    "acyclic",
-]
+    "form", "min_facts", "max_facts", "triples", "concept_words", "relation", "belief_concepts",
+    "argument_concepts", "duplicates", "connected", "acyclic",
+]  # fmt: skip
 
 MIN_FACTS, MAX_FACTS, MAX_WORDS, MIN_SHARED = 3, 8, 3, 2
 SHOWN = 10  # most reasons given for one rule; the rest is counted

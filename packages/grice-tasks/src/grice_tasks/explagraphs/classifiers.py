@@ -65,15 +65,11 @@ class KernelHead:
     @classmethod
     def load(cls, arrays: Mapping[str, Array], name: str) -> KernelHead:
         """Read ``NAME_mean``, ``NAME_factor``, ``NAME_weight``, ``NAME_bias``, ``NAME_seed``."""
-        return cls(
-            Scaling(
-                arrays[f"{name}_mean"].astype(np.float32),
-                arrays[f"{name}_factor"].astype(np.float32),
-            ),
-            arrays[f"{name}_weight"].astype(np.float32),
-            arrays[f"{name}_bias"],
-            seed=int(arrays[f"{name}_seed"]),
+        mean, factor, weight = (
+            arrays[f"{name}_{part}"].astype(np.float32) for part in ("mean", "factor", "weight")
         )
+        seed = int(arrays[f"{name}_seed"])
+        return cls(Scaling(mean, factor), weight, arrays[f"{name}_bias"], seed=seed)
 
     def arrays(self, name: str) -> dict[str, NDArray[np.generic]]:
         """Return what :meth:`load` reads back, weights in half precision."""
@@ -134,10 +130,9 @@ class GraphClassifiers:
             stored = dict(arrays)
         axes = stored["axes"].astype(np.float32)
         self.features = Features(Space(stored["mean"], axes, stored["good"]), self._vectors)
-        self._stance = KernelHead.load(stored, "stance")
-        self._edges = KernelHead.load(stored, "edges")
-        self._meaning = KernelHead.load(stored, "meaning")
-        self._choice = KernelHead.load(stored, "choice")
+        self._stance, self._edges, self._meaning, self._choice = (
+            KernelHead.load(stored, name) for name in ("stance", "edges", "meaning", "choice")
+        )
         self._informativeness = [
             (KernelHead.load(stored, name), stored[f"{name}_scale"])
             for name in ("written", "accepted")
@@ -150,11 +145,6 @@ class GraphClassifiers:
         new = [text for text in dict.fromkeys(texts) if text not in self._vectors]
         if new:
             self._vectors.update(zip(new, self._encoder.encode(new), strict=True))
-
-    def vector(self, text: str) -> Vector:
-        """Return the vector of a text."""
-        self.encode([text])
-        return self._vectors[text]
 
     def stances(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[Stance, float]]:
         """Return the stance of each argument to its belief, with the margin of its score."""
@@ -177,11 +167,7 @@ class GraphClassifiers:
         return [Meaning(*map(float, row)) for row in self._scores(self._meaning, readings)]
 
     def importance(self, reading: Reading, stance: Stance) -> list[bool]:
-        """Return for each fact, in depth-first order, whether it speaks for the stance.
-
-        It does if the score of the stance is lower without it; the share of such facts is the
-        measure EA of Saha et al. 2021.
-        """
+        """Return for each fact, depth-first, whether the stance scores lower without it (EA)."""
         graph = _read(reading.graph)
         without = [
             reading._replace(graph=Graph(graph.edges[:place] + graph.edges[place + 1 :]))
@@ -192,11 +178,7 @@ class GraphClassifiers:
         return [bool(whole[side] > row[side]) for row in rest]
 
     def choices(self, readings: Sequence[Reading]) -> list[Meaning]:
-        """Return what each graph explains, to the classifier by which the generator chooses.
-
-        It is another one than :meth:`meanings`, and taught on other topics than
-        :meth:`informativeness`, so that a graph is not scored by what chose it.
-        """
+        """Return what each graph explains, by a classifier that takes no part in scores."""
         read = [reading._replace(graph=_read(reading.graph)) for reading in readings]
         return [Meaning(*map(float, row)) for row in self._scores(self._choice, read)]
 

@@ -1,9 +1,4 @@
-"""Features of a graph beside its belief, for the classifiers to read.
-
-Two sorts. Counts: sizes, ends, which concepts stand in which text, polarity, how good or bad
-concepts are. Vectors: means over facts, over the ends of the graph, over external concepts, alone
-and in products with belief and polarity, in the first principal axes of the encoder.
-"""
+"""Features of a graph beside its belief: counts, and means of vectors in principal axes."""
 
 from __future__ import annotations
 
@@ -94,15 +89,16 @@ class Features:
         graph, belief = reading.graph, reading.belief.lower()
         links = links_of(graph)
         concepts = list(links)
-        ends = _Ends.of(graph)
+        sources, sinks = _ends(graph)
         mentioned = {word for concept in concepts for word in concept.split()}
         negative = [is_negative(fact.relation) for fact in graph.edges]
         even = -1.0 if sum(negative) % 2 else 1.0
         against = -1.0 if len(NEGATION.findall(belief) + ENDING.findall(belief)) % 2 else 1.0
         outside = [concept for concept in concepts if concept not in belief]
         good = self.good(reading.belief)
-        sinks, sources = _mean(map(self.good, ends.sinks)), _mean(map(self.good, ends.sources))
-        strange = _mean(map(self.good, outside))
+        sinking, sourcing, strange = (
+            _mean(map(self.good, some)) for some in (sinks, sources, outside)
+        )
         wanted = [
             -self.good(fact.tail) if denied else self.good(fact.tail)
             for fact, denied in zip(graph.edges, negative, strict=True)
@@ -117,10 +113,8 @@ class Features:
             len(concepts) - len(outside),
             0 if find_cycle(links) else depth(graph),
             is_linear(graph),
-            len(ends.sources),
-            len(ends.sinks),
-            _mean(concept in belief for concept in ends.sources),
-            _mean(concept in belief for concept in ends.sinks),
+            *(len(sources), len(sinks)),
+            *(_mean(concept in belief for concept in some) for some in (sources, sinks)),
             _mean(len(concept.split()) for concept in concepts),
             *(_low(near), _mean(near), _high(near)),
             *(_low(joined), _mean(joined), _high(joined)),
@@ -129,8 +123,8 @@ class Features:
             _covered(belief, mentioned),
             len(belief.split()),
             *(against, against * even),
-            *(good, good * even, good * against, sinks, sources, strange),
-            *(sinks * even, sources * even, strange * even, strange * against),
+            *(good, good * even, good * against, sinking, sourcing, strange),
+            *(sinking * even, sourcing * even, strange * even, strange * against),
             *(strange * even * against, strange * good, strange * good * even),
             *(_mean(wanted), _mean(wanted) * against, _mean(wanted) * good),
             *(_low(map(self.good, concepts)), _high(map(self.good, concepts))),
@@ -163,7 +157,7 @@ class Features:
 
     def _blocks(self, reading: Reading) -> list[Array]:
         graph, belief = reading.graph, self.axes(reading.belief)
-        ends, lowered = _Ends.of(graph), reading.belief.lower()
+        (sources, sinks), lowered = _ends(graph), reading.belief.lower()
         sign = np.array([-1 if is_negative(f.relation) else 1 for f in graph.edges], np.float32)
         even = np.float32(sign.prod())
         facts = self._several(fact_text(fact) for fact in graph.edges)
@@ -179,8 +173,8 @@ class Features:
             fact,
             heads.mean(axis=0),
             tails.mean(axis=0),
-            self._several(ends.sinks).mean(axis=0),
-            self._several(ends.sources).mean(axis=0),
+            self._several(sinks).mean(axis=0),
+            self._several(sources).mean(axis=0),
             outside,
             self._several(map(fact_text, touching)).mean(axis=0),
             likest,
@@ -203,18 +197,12 @@ class Features:
         return np.stack(rows) if rows else np.zeros((1, self._space.axes.shape[1]), np.float32)
 
 
-class _Ends(NamedTuple):
-    """Concepts without incoming and without outgoing fact."""
-
-    sources: list[str]
-    sinks: list[str]
-
-    @classmethod
-    def of(cls, graph: Graph) -> _Ends:
-        heads = {fact.head for fact in graph.edges}
-        tails = {fact.tail for fact in graph.edges}
-        concepts = graph.concepts
-        return cls([c for c in concepts if c not in tails], [c for c in concepts if c not in heads])
+def _ends(graph: Graph) -> tuple[list[str], list[str]]:
+    """Return the concepts without incoming and those without outgoing fact."""
+    heads = {fact.head for fact in graph.edges}
+    tails = {fact.tail for fact in graph.edges}
+    concepts = graph.concepts
+    return [c for c in concepts if c not in tails], [c for c in concepts if c not in heads]
 
 
 def texts_of(readings: Iterable[Reading]) -> list[str]:
@@ -291,11 +279,7 @@ def fact_logits(form: Bilinear, vectors: Mapping[str, Vector], facts: Sequence[T
 def informativeness_features(
     belief: str, argument: str | None, graph: Graph, plausible: Array
 ) -> Array:
-    """Return what is known of the facts of a graph in lower case, shape ``(4,)``.
-
-    Mean and least plausibility of the facts, the connection, and the share of facts below one
-    half.
-    """
+    """Return mean and least plausibility, the connection, and the share of doubtful facts."""
     connection = _connection(graph, belief.lower(), (argument or "").lower(), plausible.tolist())
     parts = (plausible.mean(), plausible.min(), connection, (plausible < 0.5).mean())
     return np.array(parts, np.float32)

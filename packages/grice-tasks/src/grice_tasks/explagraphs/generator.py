@@ -63,10 +63,7 @@ class Candidate(NamedTuple):
 
 
 def origin(concept: str, belief: str, argument: str) -> str:
-    """Return where a concept stands: ``both``, ``belief``, ``argument`` or ``outside``.
-
-    All three are in lower case.
-    """
+    """Return ``both``, ``belief``, ``argument`` or ``outside`` for texts in lower case."""
     if concept in belief:
         return "both" if concept in argument else "belief"
     return "argument" if concept in argument else "outside"
@@ -164,8 +161,7 @@ def candidates(
 
 
 LIKE, LOOKS, PLACE = 1.0, 0.8, 0.5
-"""Weights in a slot beside the facts: likeness to the concept that stood there, how much a
-phrase looks like a concept, and how far it stands from where that one stood."""
+"""Weights in a slot beside the facts: likeness to its concept, to concepts at all, and place."""
 BEAM = 6
 STEPS = 127.0
 

@@ -1,9 +1,7 @@
-"""Entities and nouns of sentences: the tagger that ships.
+"""Entities and nouns of sentences.
 
-The shipped tagger is a small network on token states of the shared encoder with what the spelling
-shows (capitals, digits) and whether a word stands in a list of places, events and times from
-WordNet 3.0 or of cities from GeoNames. The encoder reads no capitals, so that text in lower case is
-tagged too.
+The tagger is a small network on token states of the shared encoder, on the spelling, and on lists
+of places, events and times from WordNet 3.0 and of cities from GeoNames.
 """
 
 from __future__ import annotations
@@ -155,23 +153,16 @@ def mark_statements(
         if not context_of(entities):
             left.append(statement)
             continue
-        keywords = keywords_of(statement.statement, tagged.entities, tagged.nouns)
+        free = [
+            noun
+            for noun in tagged.nouns
+            if not any(e.start < noun.end and noun.start < e.end for e in tagged.entities)
+        ]
+        spelt = (statement.statement[each.start : each.end] for each in (*tagged.entities, *free))
+        keywords = tuple(dict.fromkeys(spelt))
         masked = mask(statement.statement, keywords)
         marked.append(Marked(statement.id, statement.statement, entities, keywords, masked))
     return marked, left
-
-
-def keywords_of(
-    text: str, entities: Sequence[TaggedSpan], nouns: Sequence[TaggedSpan]
-) -> tuple[str, ...]:
-    """Return the entities in order, then the nouns outside of them, each spelling once."""
-    free = [
-        noun
-        for noun in nouns
-        if not any(entity.start < noun.end and noun.start < entity.end for entity in entities)
-    ]
-    spelt = (text[span.start : span.end] for span in (*entities, *free))
-    return tuple(dict.fromkeys(spelt))
 
 
 def mask(text: str, keywords: Sequence[str]) -> str:
@@ -325,9 +316,10 @@ class ContextTagger(TokenReader):
         placed: list[TaggedSpan] = []
         for entity in entities:
             within = [s for s in cities if entity.start <= s[0] and s[1] <= entity.end]
-            whole = (
-                entity.label == "GPE" and len(within) == 2 and _side_by_side(text, entity, within)
-            )
+            ends = [end for span in within for end in span]
+            filled = ends[:1] == [entity.start] and ends[-1:] == [entity.end]
+            two = len(within) == 2 and filled and text[ends[1] : ends[2]] == " "
+            whole = entity.label == "GPE" and two
             around = [s for s in cities if s[0] <= entity.start and entity.end <= s[1]]
             if whole or (around and entity.label == "GPE"):
                 placed += [entity._replace(start=s, end=e) for s, e in around or within]
@@ -343,12 +335,6 @@ class ContextTagger(TokenReader):
             if all(end <= entity.start or entity.end <= start for entity in placed):
                 placed.append(TaggedSpan(start, end, "GPE", 0.5))
         return tuple(sorted(placed))
-
-
-def _side_by_side(text: str, span: TaggedSpan, within: Sequence[tuple[int, int]]) -> bool:
-    """Say whether two stretches fill a span but for a blank."""
-    (start, middle), (behind, end) = within
-    return (start, end) == (span.start, span.end) and text[middle:behind] == " "
 
 
 def _entities(scores: Array, words: Offsets) -> tuple[TaggedSpan, ...]:
