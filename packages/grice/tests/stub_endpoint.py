@@ -39,7 +39,7 @@ class StubEndpoint(ThreadingHTTPServer):
         written: Makes the text of an answer from its JSON, as a model writes it.
         faults: Taken one by one by the first requests; a fault is a name of :data:`FAULTS`.
         once: The fault of each distinct question when it is asked first.
-        always: The fault of all later requests.
+        always: The fault of all later requests; ``redirect`` leads to :attr:`elsewhere`.
         delay: Seconds before each answer.
     """
 
@@ -63,6 +63,8 @@ class StubEndpoint(ThreadingHTTPServer):
         self.once = once
         self.delay = delay
         self.requests: list[dict] = []
+        self.keys: list[str | None] = []
+        self.elsewhere = ""
         self.times: list[float] = []
         self.open = 0
         self.most_open = 0
@@ -129,6 +131,7 @@ class _Handler(BaseHTTPRequestHandler):
         server = self.server
         assert isinstance(server, StubEndpoint)
         request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        server.keys.append(self.headers["Authorization"])
         fault = server.take(request)
         try:
             time.sleep(server.delay)
@@ -142,6 +145,8 @@ class _Handler(BaseHTTPRequestHandler):
             return self._send(int(fault), b'{"error": {"message": "busy"}}', headers)
         if fault == "401":
             return self._send(401, b'{"error": {"message": "no such key"}}')
+        if fault == "redirect":
+            return self._send(307, b"", {"Location": f"{self.server.elsewhere}/chat/completions"})
         if fault == "no schema" and "response_format" in request:
             return self._send(400, b'{"error": {"message": "unknown field response_format"}}')
         if fault == "closed":

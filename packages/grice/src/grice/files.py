@@ -1,12 +1,11 @@
-"""Files that are written: complete under their name, or not there at all.
+"""Output files: complete under their name, or absent.
 
 - A regular file is written beside its place under a random name, made durable, and renamed: an
-  interruption or a full disk leaves what was there before.
-- A symbolic link stands for the file it points to; one that the system forbids to follow, such as
-  a stranger's link in a shared folder, is refused.
+  interruption or a full disk leaves the earlier file.
+- A symbolic link is followed to its file, unless the system forbids it.
 - A character device, a pipe, or an open descriptor such as ``/dev/stdout`` is written through, and
   ``-`` is standard output. Anything else is refused.
-- Files that grice keeps for itself beside an output are never reached through a link.
+- Working files of grice beside an output are never reached through a link.
 """
 
 from __future__ import annotations
@@ -41,13 +40,13 @@ LOCKED_BYTE = 2**31 - 2
 
 
 def destination(path: Path) -> Path | None:
-    """Return the regular file that an output stands for, there or not yet; None for a stream."""
+    """Return the regular file of an output, existing or not; None for a stream."""
     if _descriptor(path) is not None:
         return None
     try:
         mode = path.stat().st_mode
     except FileNotFoundError:
-        return _resolved(path)  # not there yet, or a link to what is not
+        return _resolved(path)  # a new file, or a link to one
     except OSError as error:
         raise cannot_write(path, error) from error
     if stat.S_ISCHR(mode) or stat.S_ISFIFO(mode):
@@ -94,7 +93,7 @@ def writing(path: Path) -> Iterator[BinaryIO]:
             yield file
         except OSError as error:
             if isinstance(error, BrokenPipeError) and _descriptor(path) == STDOUT:
-                raise  # whoever reads has read all they wanted
+                raise  # the reader has closed it
             raise cannot_write(path, error) from error
 
 
@@ -103,7 +102,7 @@ def streaming(path: Path) -> Iterator[BinaryIO]:
     """Open a device, a pipe or a descriptor, to be written through."""
     number = _descriptor(path)
     try:
-        # A duplicate shares its place in the file with whoever else writes to the descriptor.
+        # A duplicate shares its position with other writers to the descriptor.
         flags = os.O_WRONLY | os.O_APPEND | NOCTTY
         file = os.fdopen(os.open(path, flags) if number is None else os.dup(number), "wb")
     except OSError as error:
@@ -121,9 +120,9 @@ def streaming(path: Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yield the path of an empty file that takes the place of an output when the block has ended.
+    """Yield the path of an empty file that replaces an output when the block has ended.
 
-    For what can only be written by name, such as a data base; see :func:`writing`.
+    For libraries that write by path, such as SQLite; see :func:`writing`.
     """
     target = destination(path)
     if target is None:
@@ -162,7 +161,7 @@ def keep_permissions(fresh: Path, replaced: Path) -> None:
 
 
 def open_own(path: Path, flags: int) -> int:
-    """Open a file that grice keeps for itself, and return its descriptor."""
+    """Open a working file of grice, and return its descriptor."""
     planted = OutputError(
         f"{path}: is a link or no regular file, and nothing that grice has left there; remove it, "
         "or name another output"
@@ -181,7 +180,7 @@ def open_own(path: Path, flags: int) -> int:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder for outputs, if it is not there."""
+    """Make a folder for outputs if it is missing."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -205,16 +204,16 @@ def write_text(path: Path, text: str) -> None:
 
 
 def cannot_write(path: Path, error: Exception, advice: str = "") -> OutputError:
-    """Return what to raise where an output cannot be written."""
+    """Return the error of an output that cannot be written."""
     missing = not path.parent.is_dir()
     reason = f"there is no folder {path.parent}" if missing else os_reason(error)
     return OutputError(f"{path}: cannot be written: {reason}{advice and f'; {advice}'}")
 
 
 def try_lock(file: BinaryIO) -> bool:
-    """Keep other processes from locking a file until it is closed; false if one has locked it.
+    """Lock a file until it is closed; return false if another process has locked it.
 
-    On a file system without locks it is true, too: the last writer wins.
+    Without locks in the file system it is true: the last writer wins.
     """
     try:
         if sys.platform == "win32":
@@ -222,7 +221,7 @@ def try_lock(file: BinaryIO) -> bool:
 
             place = file.tell()
             try:
-                # Nobody else may read or write a locked byte: the last one that can be named.
+                # A locked byte cannot be read or written by others: the last possible one.
                 os.lseek(file.fileno(), LOCKED_BYTE, os.SEEK_SET)
                 msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
             finally:
@@ -247,10 +246,10 @@ def _user_folder(variable: str, kind: str) -> Path:
 
 
 def cache_folder() -> Path:
-    """Return the folder of what can be had again: ``GRICE_CACHE``, or the user's cache folder."""
+    """Return the cache folder: ``GRICE_CACHE``, or that of the user."""
     return _user_folder("GRICE_CACHE", "user_cache_path")
 
 
 def config_folder() -> Path:
-    """Return the folder of choices: ``GRICE_CONFIG``, or the user's folder for settings."""
+    """Return the settings folder: ``GRICE_CONFIG``, or that of the user."""
     return _user_folder("GRICE_CONFIG", "user_config_path")

