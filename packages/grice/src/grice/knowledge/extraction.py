@@ -97,12 +97,10 @@ class Exchange(NamedTuple):
 class ExtractedTriple(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A triple of events read from a reply.
 
+    Head and tail are clauses with their people named: ``PersonX gets fired``. PersonX is the
+    subject of the head, and PersonY that of the tail under oReact, oWant and oEffect.
+
     Attributes:
-        head: A clause with its people named: ``PersonX gets fired``. PersonX is its subject;
-            everybody else is PersonY.
-        relation: One of :data:`RELATIONS`.
-        tail: A clause too, such as ``PersonX feels sad``. Its subject is PersonY under oReact,
-            oWant and oEffect.
         confidence: Probability that people find this relation in the reply, 0 to 1.
         whole: Whether head and tail are such as people write: whole clauses, about people.
     """
@@ -118,12 +116,10 @@ class ExtractedTriple(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
 
 
 class Extraction(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The triples of one reply.
+    """The triples of one reply, at most one per relation, the most confident first.
 
     Attributes:
-        triples: At most one per relation, the most confident first.
-        events: Number of events in the reply and the turn before it.
-        own: Number of events in the reply.
+        events: Number of events in the reply and the turn before it; ``own`` in the reply.
         reason: Why there is no triple; empty if there is one.
         flags: ``truncated`` if a turn was too long, or had too many events, to be read whole.
     """
@@ -138,11 +134,8 @@ class Extraction(msgspec.Struct, frozen=True, omit_defaults=True):
 class Scale(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Log odds of a score: ``base + slope * (score - centre) / spread``.
 
-    Attributes:
-        centre: Mean score of the best pairs in everyday replies.
-        spread: Their standard deviation.
-        base: Log odds that a reply with the mean score holds the relation.
-        slope: Log odds per standard deviation.
+    ``centre`` and ``spread`` are mean and standard deviation of the best pairs' scores in everyday
+    replies, ``base`` the log odds that a reply with the mean score holds the relation.
     """
 
     centre: float = 0.0
@@ -219,15 +212,13 @@ class TripleExtractor:
         # Two events often fit as well one way round as the other: of equals the first is taken, and
         # rounding in the last bits must not decide which are equal.
         best = np.where(fitting, scores.round(DECIMALS), -np.inf).argmax(axis=0)
-        found = np.flatnonzero(fitting.any(axis=0)).tolist()
-        odds = []
-        for i in found:
-            scale = self._scale[i]
-            score = float(scores[best[i], i])
-            odds.append(scale.base + scale.slope * (score - scale.centre) / scale.spread)
         triples = []
-        for i, confidence in zip(found, sigmoid(np.array(odds, np.float32)).tolist(), strict=True):
-            pair = pairs[best[i]]
+        for i in np.flatnonzero(fitting.any(axis=0)).tolist():
+            pair, scale = pairs[best[i]], self._scale[i]
+            odds = (
+                scale.base + scale.slope * (float(scores[best[i], i]) - scale.centre) / scale.spread
+            )
+            confidence = float(sigmoid(np.array(odds, np.float32)))
             if confidence >= least:
                 head, tail = worded(pair, RELATIONS[i])
                 triples.append(

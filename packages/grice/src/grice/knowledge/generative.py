@@ -115,10 +115,7 @@ class GenerativeKnowledge:
         return [0.0 if each is None else next(shares) for each in likelihoods]
 
     def likelihoods(self, triples: Sequence[Triple]) -> list[Likelihood | None]:
-        """Return the likelihood of each tail; None for a triple without a head or a tail.
-
-        ``exp`` of ``given`` is the test that ACCENT calls COMET (neural).
-        """
+        """Return the likelihood of each tail; None for a triple without a head or a tail."""
         asked = [
             (
                 plain_event(triple.head),

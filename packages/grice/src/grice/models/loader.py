@@ -264,32 +264,18 @@ class ModelLoader:
     @overload
     def load(self, reference: str, protocol: type[P]) -> P: ...
     def load(self, reference: str, protocol: type[P] | None = None) -> P | object:
-        """Return the model of a reference.
-
-        Args:
-            reference: See the class.
-            protocol: The interface it must have: a runtime-checkable protocol, or a class.
+        """Return the model of a reference, which must have a protocol, or be of a class.
 
         Raises:
             ModelError: If the reference cannot be understood, the type of the model is unknown,
-                or the model lacks the interface.
+                or the model lacks the protocol.
             ModelFolderError: If the folder is missing, changed or damaged.
         """
-        if reference not in self._loaded:
-            self._loaded[reference] = self._open(reference)
-        model = self._loaded[reference]
-        if protocol is not None and not isinstance(model, protocol):
-            kind = self.folder(reference).card.kind
-            raise ModelError(
-                f"{reference}: a model of type {kind!r}, where a {protocol.__name__} is needed"
-            )
-        return model
-
-    def _open(self, reference: str) -> object:
         folder = self.folder(reference)
         declared = find_model_type(folder.card.kind, reference)
         try:
-            return declared.open(folder, self)
+            if reference not in self._loaded:
+                self._loaded[reference] = declared.open(folder, self)
         except (GriceError, ImportError, MemoryError):
             raise
         except Exception as error:
@@ -300,19 +286,22 @@ class ModelLoader:
                 f"{reference}: does not hold what a model of type {declared.name!r} needs: "
                 f"{type(error).__name__}: {error}"
             ) from error
+        model = self._loaded[reference]
+        if protocol is not None and not isinstance(model, protocol):
+            raise ModelError(
+                f"{reference}: a model of type {declared.name!r}, where a {protocol.__name__} is "
+                "needed"
+            )
+        return model
 
     def dependency(self, folder: ModelFolder, reference: str, protocol: type[P], *tasks: str) -> P:
         """Load a model that another one depends on, after a check of its task."""
-        self.check_task(folder, reference, *tasks)
-        return self.load(reference, protocol)
-
-    def check_task(self, folder: ModelFolder, reference: str, *tasks: str) -> None:
-        """Raise ModelFolderError if the task of a dependency is none of those given."""
         if (task := self.task(reference)) not in tasks:
             raise ModelFolderError(
                 f"{folder.path}: depends on {reference}, a model of {task}, where one of "
                 f"{' or '.join(tasks)} is needed"
             )
+        return self.load(reference, protocol)
 
     def encoder_of(self, folder: ModelFolder, protocol: type[P]) -> P:
         """Load the encoder that a card names."""
@@ -405,20 +394,20 @@ def encoder_reference(card: Card) -> str:
 
 def plugin_problems() -> tuple[str, ...]:
     """Return a line for each model type or scheme of other packages that cannot be used."""
-    return tuple(_problems(MODEL_TYPES, TYPE_GROUP, ModelType)) + tuple(
-        _problems(SCHEMES, SCHEME_GROUP, Scheme)
-    )
-
-
-def _problems(own: Mapping[str, str], group: str, wanted: type[T]) -> Iterator[str]:
-    for entry in distributions.entry_points(group):
-        if entry.name in own:
-            yield f"{_title(entry)} is left out: grice has one of that name"
+    problems = []
+    for entry in (
+        *distributions.entry_points(TYPE_GROUP),
+        *distributions.entry_points(SCHEME_GROUP),
+    ):
+        is_type = entry.group == TYPE_GROUP
+        if entry.name in (MODEL_TYPES if is_type else SCHEMES):
+            problems.append(f"{_title(entry)} is left out: grice has one of that name")
             continue
         try:
-            _loaded(entry, wanted)
+            _loaded(entry, ModelType if is_type else Scheme)
         except ModelError as error:
-            yield str(error)
+            problems.append(str(error))
+    return tuple(problems)
 
 
 def _entries(own: Mapping[str, str], group: str) -> dict[str, metadata.EntryPoint]:
@@ -437,8 +426,7 @@ def _loaded(entry: metadata.EntryPoint, wanted: type[T]) -> T:
             raise
         raise ModelError(f"{_title(entry)}: {type(error).__name__}: {error}") from error
     if not isinstance(loaded, wanted) or loaded.name != entry.name:
-        what = "model type" if entry.group == TYPE_GROUP else "reference scheme"
-        raise ModelError(f"{_title(entry)}: {entry.value} declares no {what} of that name")
+        raise ModelError(f"{_title(entry)}: {entry.value} declares none of that name")
     return loaded
 
 
