@@ -89,10 +89,6 @@ class _Clause(NamedTuple):
     purpose: bool
     confidence: float
 
-    @property
-    def derived(self) -> bool:
-        return bool(self.lead or self.purpose)
-
 
 def event_mentions(
     text: str, spans: Sequence[TaggedSpan], *, turn: Turn, said_by: Speaker
@@ -110,7 +106,8 @@ def event_mentions(
         new = not mentions or bool(SENTENCE_END.search(between))
         event = read_event(content, said_by=said_by, inherited=None if new else inherited)
         event = with_people_apart(event, content, said_by=said_by)
-        lead = clause.lead or _lead(between)
+        leads = _LEADS.findall(re.split(r"[.!?;]", between)[-1].lower())
+        lead = clause.lead or (leads[-1] if leads else "")
         features = _clause_features(text, clause, event)
         # "because it was hot" gives a cause, no judgement
         judged = None if lead in _DEPENDENT else _judgement(content, said_by)
@@ -140,16 +137,13 @@ def with_people_apart(event: Event, text: str, *, said_by: Speaker) -> Event:
     # PersonX is the subject; everybody else is PersonY, whichever party they are of.
     another = Mention("previous" if said_by == "responder" else "responder")
     first, *rest = event.words
-    apart = [
+    apart: list[str | Mention] = []
+    for word, following in pairwise([*rest, ""]):
         # "the attention she wants": a person before a verb is a subject
-        another if word == Mention("other") and not _is_finite(following) else word
-        for word, following in pairwise([*rest, ""])
-    ]
+        named = isinstance(following, Mention)
+        before_verb = not named and (following in AUXILIARIES or is_verb(str(following)))
+        apart.append(another if word == Mention("other") and not before_verb else word)
     return msgspec.structs.replace(event, words=(first, *apart))
-
-
-def _is_finite(word: str | Mention) -> bool:
-    return isinstance(word, str) and (word in AUXILIARIES or is_verb(word))
 
 
 def _acts_on_itself(event: Event, text: str) -> bool:
@@ -307,12 +301,6 @@ def _holds_verb(text: str) -> bool:
     return any(is_verb(word) or word in BE for word in words)
 
 
-def _lead(between: str) -> str:
-    """Return the last connective of the text between two events."""
-    leads = _LEADS.findall(re.split(r"[.!?;]", between)[-1].lower())
-    return str(leads[-1]) if leads else ""
-
-
 _LEADS = re.compile(
     r"\b(because|cause|cuz|since|so that|so|but|although|though|if|when|while|unless|before|"
     r"after|until|then|and|or|that|therefore|which|who|as)\b"
@@ -341,7 +329,7 @@ def _clause_features(text: str, clause: _Clause, event: Event) -> set[str]:
         "state": any(word in {"is", "are"} for word in words[:3]),
         "past": spoken & _PAST or any(is_past(word) for word in spoken),
         "purpose": clause.purpose,
-        "derived": clause.derived,
+        "derived": clause.lead or clause.purpose,
     }
     features = {name for name, value in found.items() if value}
     feeling = _feeling(event)

@@ -185,17 +185,16 @@ class TripleExtractor:
                 raise InputError(f"no triples of kind {kind!r}{did_you_mean(kind, KINDS)}")
         least = self.least if least is None else least
         extractions = []
-        for exchange, (mentions, cut) in zip(
-            exchanges, mentions_in(exchanges, self._tagger, kinds), strict=True
-        ):
+        found = mentions_in(exchanges, self._tagger, kinds)
+        for exchange, (mentions, cut) in zip(exchanges, found, strict=True):
             own = sum(item.own for item in mentions)
-            flags = ("truncated",) if cut else ()
             foreign = None if own else not_english(exchange.reply)
             if foreign is not None:
                 extractions.append(Extraction(reason=f"the reply {foreign}"))
                 continue
-            triples = self._triples(mentions, kinds, least) if own else ()
+            triples = self._triples(mentions, kinds, least)
             reason = "no two events are related" if own else "no event was found in the reply"
+            flags = ("truncated",) if cut else ()
             reason = "" if triples else reason
             extractions.append(Extraction(triples, len(mentions), own, reason, flags))
         return extractions
@@ -208,7 +207,7 @@ class TripleExtractor:
             return ()
         own = sum(item.own for item in mentions)
         scores = self._weights.product(features(pairs, (len(mentions) - own, own)))
-        fitting, whole = allowed(pairs), are_whole(pairs)
+        fitting = allowed(pairs)
         # Two events often fit as well one way round as the other: of equals the first is taken, and
         # rounding in the last bits must not decide which are equal.
         best = np.where(fitting, scores.round(DECIMALS), -np.inf).argmax(axis=0)
@@ -228,7 +227,7 @@ class TripleExtractor:
                         tail=tail,
                         confidence=confidence,
                         kind=pair.kind,
-                        whole=bool(whole[best[i], i]),
+                        whole=is_whole(pair, RELATIONS[i]),
                         head_place=pair.head.place,
                         tail_place=pair.tail.place,
                     )
@@ -366,29 +365,18 @@ def allowed(pairs: Sequence[Candidate]) -> NDArray[np.bool_]:
     The tail of a reaction is a mood; the tail has the subject of the head, under a relation of
     others another one.
     """
-    rows = []
-    for pair in pairs:
-        moods = {mood: _mood_fits(pair, mood) for mood in ("React", "Want", "")}
-        people = {who: _people_fit(pair, who) for who in ("x", "o", "")}
-        rows.append([moods[mood] and people[who] for mood, who in _REQUIRED])
+    rows = [
+        [_mood_fits(pair, relation) and _people_fit(pair, relation) for relation in RELATIONS]
+        for pair in pairs
+    ]
     return np.array(rows, np.bool_).reshape(len(pairs), len(RELATIONS))
 
 
-_REQUIRED = [
-    (
-        next((mood for mood in ("React", "Want") if relation.endswith(mood)), ""),
-        "" if relation in ABOUT_ANYONE else relation[0],
-    )
-    for relation in RELATIONS
-]
-"""Mood and person that each relation requires of its tail."""
-
-
-def _people_fit(candidate: Candidate, who: str) -> bool:
-    """Whether the tail is about the person of the head (``x``), others (``o``), or anybody."""
-    head, tail = (mention.event for mention in candidate)
-    if not who:
+def _people_fit(candidate: Candidate, relation: str) -> bool:
+    """Whether the tail is about the person that the relation asks for."""
+    if relation in ABOUT_ANYONE:
         return True
+    head, tail = (mention.event for mention in candidate)
     first = tail.words[0] if tail.words else ""
     if isinstance(first, Mention) and first.possessive:
         return False  # "my dog barks"
@@ -396,17 +384,17 @@ def _people_fit(candidate: Candidate, who: str) -> bool:
         return head.subject == "thing"
     same = head.subject == tail.subject
     # In the turn before, "you" and "we" often mean the other one, so that a pair may be of others.
-    return not (same and candidate.kind == "single") if who == "o" else same
+    return not (same and candidate.kind == "single") if relation[0] == "o" else same
 
 
-def _mood_fits(candidate: Candidate, mood: str) -> bool:
-    """Whether the tail is a mood where a relation requires one (``React``), and only there.
+def _mood_fits(candidate: Candidate, relation: str) -> bool:
+    """Whether the tail is a mood under a relation of reactions, and only there.
 
-    A liking is no wish, so that it is no tail of a relation of wishes (``Want``) either.
+    A liking is no wish, so that it is no tail of a relation of wishes either.
     """
     head, tail = candidate
-    if mood != "React":
-        likes = "liking" in tail.features and mood == "Want"
+    if not relation.endswith("React"):
+        likes = "liking" in tail.features and relation.endswith("Want")
         return not likes and not {"judged", "exclaimed"} & tail.features
     if not {"feeling", "liking"} & tail.features or (head.own and not tail.own):
         return False  # nobody reacts before the other has spoken
@@ -415,28 +403,21 @@ def _mood_fits(candidate: Candidate, mood: str) -> bool:
     return not backward or "judged" not in tail.features or head.lead in {"that", "if", "when"}
 
 
-_REACTS = np.array([name.endswith("React") or name == "oWant" for name in RELATIONS])
-_OF_ONE = np.array([name == "isAfter" for name in RELATIONS])
-
-
-def are_whole(pairs: Sequence[Candidate]) -> NDArray[np.bool_]:
-    """Return which pairs are such as people write, shape ``(pairs, relations)``.
+def is_whole(candidate: Candidate, relation: str) -> bool:
+    """Return whether people would write such a triple.
 
     In DECO's training part people write triples of persons (305 of 307 heads), in whole clauses,
     and under isAfter both of one person (22 of 26). People may react to a thing; an exclamation is
     no reaction to what comes after it.
     """
-    rows = []
-    for head, tail in pairs:
-        sound = "unsound" not in head.features | tail.features and tail.event.subject != "thing"
-        early = "exclaimed" in tail.features and head.own == tail.own and tail.order < head.order
-        fits = np.full(len(RELATIONS), sound and not early)
-        if head.event.subject == "thing":
-            fits &= _REACTS
-        if head.event.subject != tail.event.subject:
-            fits &= ~_OF_ONE
-        rows.append(fits)
-    return np.array(rows, np.bool_).reshape(len(pairs), len(RELATIONS))
+    head, tail = candidate
+    if "unsound" in head.features | tail.features or tail.event.subject == "thing":
+        return False
+    if "exclaimed" in tail.features and head.own == tail.own and tail.order < head.order:
+        return False
+    if head.event.subject == "thing":
+        return relation.endswith("React") or relation == "oWant"
+    return relation != "isAfter" or head.event.subject == tail.event.subject
 
 
 def worded(candidate: Candidate, relation: str) -> tuple[str, str]:
@@ -447,13 +428,13 @@ def worded(candidate: Candidate, relation: str) -> tuple[str, str]:
     texts = triple_texts(candidate.head.event, candidate.tail.event, tail_subject=subject)
     head, tail = map(_plain, texts)
     if relation == "oWant":
-        return head, _as_wish(tail)
-    if relation in {"xWant", "xIntent"}:
-        return head, _as_event(tail)
-    if relation.endswith("React"):
-        return head, re.sub(r"^(Person[XY]) (?:is|gets) (?!not\b)", r"\1 feels ", tail)
-    if relation == "xAttr":
-        return head, re.sub(r"^(Person[XY]) feels ", r"\1 is ", tail)
+        tail = _as_wish(tail)
+    elif relation in {"xWant", "xIntent"}:
+        tail = _as_event(tail)
+    elif relation.endswith("React"):
+        tail = re.sub(r"^(Person[XY]) (?:is|gets) (?!not\b)", r"\1 feels ", tail)
+    elif relation == "xAttr":
+        tail = re.sub(r"^(Person[XY]) feels ", r"\1 is ", tail)
     return head, tail
 
 
