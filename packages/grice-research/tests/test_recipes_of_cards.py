@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import ast
 import re
+import shutil
+import tomllib
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from grice_research.places import MODELS, TASK_MODELS
+from grice_research.recipes.common import update_card
 
 OURS = {"grice", "grice_models", "grice_research", "grice_tasks"}
 CARDS = sorted(path for folder in (MODELS, TASK_MODELS) for path in folder.glob("*/card.toml"))
@@ -65,3 +68,17 @@ def test_all_that_recipes_import_is_there(folder):
     place = Path(find_spec(f"grice_research.recipes.{folder}").origin).parent
     modules = [f"grice_research.recipes.{folder}.{path.stem}" for path in place.glob("*.py")]
     assert [name for module in modules for name in missing_imports(module)] == []
+
+
+@pytest.mark.parametrize("path", CARDS, ids=lambda path: path.parent.name)
+def test_a_card_made_anew_keeps_its_statements(path, tmp_path):
+    card = tomllib.loads(path.read_text("utf-8"))
+    folder = tmp_path / path.parent.name
+    shutil.copytree(path.parent, folder)
+    update_card(folder, files=card["files"], quality=card.get("quality", ()))
+    assert tomllib.loads((folder / "card.toml").read_text("utf-8")) == {"settings": {}} | card
+    update_card(folder, files=card["files"], settings={"reach": 3}, excluded="one text")
+    changed = tomllib.loads((folder / "card.toml").read_text("utf-8"))
+    assert changed["training"] == card["training"] | {"excluded": "one text"}
+    assert (changed["settings"], changed["summary"]) == ({"reach": 3}, card["summary"])
+    assert "quality" not in changed

@@ -8,7 +8,8 @@ import gzip
 import json
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grice.models.embedded import EmbeddedEncoder
-from grice.models.folder import open_folder
+from grice.models.folder import open_folder, write_card
 from grice.models.protocols import Encoder
+from grice_research.places import MODELS, TASK_MODELS
 
 if TYPE_CHECKING:
     import torch
@@ -222,3 +224,25 @@ def figure_of(
     rounded = {k: round(v, 3) if isinstance(v, float) else v for k, v in bounds.items()}
     n = estimate.n if n is None else n
     return {"on": on, "measure": measure, **rounded, "n": n, "command": command}
+
+
+def update_card(
+    out: Path,
+    name: str = "",
+    *,
+    files: Iterable[str],
+    settings: Mapping[str, Any] | None = None,
+    quality: Iterable[Mapping[str, Any]] = (),
+    **training: Any,
+) -> None:
+    """Write the card of a model made anew.
+
+    Its statements (summary, licence, data and so on) are those of the card that ships, by default
+    under the name of the folder; settings, figures and some entries of training are given.
+    """
+    folders = (place / (name or out.name) / "card.toml" for place in (MODELS, TASK_MODELS))
+    card = tomllib.loads(next(filter(Path.is_file, folders)).read_text("utf-8"))
+    facts = {key: value for key, value in card.items() if isinstance(value, str)}
+    kept = card.get("settings", {}) if settings is None else settings
+    out.mkdir(parents=True, exist_ok=True)
+    write_card(out, facts, card["training"] | training, kept, quality, files=files)

@@ -8,7 +8,6 @@ Run once, when the model is final: nothing may be chosen by these figures.
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 import sys
 import tomllib
@@ -16,8 +15,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from grice.models.folder import shipped_models
-from grice_research.recipes.common import parser_of
+from grice_research.places import MODELS
+from grice_research.recipes.common import parser_of, update_card
 
 SETS = {
     "relevance": (
@@ -72,31 +71,15 @@ def _rows(table: dict[str, Any], metric: str, command: str) -> Iterator[dict[str
             }
 
 
-def rewrite(card: Path, rows: Iterator[dict[str, Any]]) -> None:
-    """Replace the rows of ``grice meta-eval`` in a card; all else stays as it is."""
-    tables = [
-        table
-        for table in re.split(r"(?m)^(?=\[)", card.read_text("utf-8"))
-        if not (
-            table.startswith("[[quality]]")
-            and tomllib.loads(table)["quality"][0]["command"].startswith(COMMAND)
-        )
-    ]
-    place = next(i for i, table in enumerate(tables) if table.startswith("[files]"))
-    tables[place:place] = [
-        "[[quality]]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in row.items())
-        + "\n"
-        for row in rows
-    ]  # fmt: skip
-    card.write_text("".join(tables), "utf-8")
-
-
 def main() -> None:
     parser = parser_of(__doc__)
     parser.add_argument("metric", choices=SETS)
     options = parser.parse_args()
-    card = shipped_models()[options.metric] / "card.toml"
-    rewrite(card, measured(options.metric, options.data))
+    folder = MODELS / options.metric
+    card = tomllib.loads((folder / "card.toml").read_text("utf-8"))
+    kept = [row for row in card["quality"] if not row["command"].startswith(COMMAND)]
+    quality = [*kept, *measured(options.metric, options.data)]
+    update_card(folder, files=card["files"], quality=quality)
 
 
 if __name__ == "__main__":

@@ -16,13 +16,13 @@ from scipy.stats import spearmanr
 
 from grice.metrics.coherence import POOLED, WHOLE, dialogue_features
 from grice.metrics.turn_features import NUMBERS, ORDER, Towers
-from grice.models.folder import write_card
 from grice.models.mlp import quantized
 from grice_research.places import MODELS
 from grice_research.recipes.coherence.arrays import Alone, Item, Prepared, without_length
 from grice_research.recipes.coherence.data import AGAIN_KINDS, HELD_OUT_KINDS, TRAINED
 from grice_research.recipes.coherence.fit import ThreadNet, accuracies, quality_rank, turns_of, wins
 from grice_research.recipes.coherence.words import REACH
+from grice_research.recipes.common import update_card
 from grice_research.training_texts import record_texts
 
 SHRUNK = 3e-5
@@ -352,39 +352,14 @@ def _write(
 ) -> None:  # fmt: skip
     shares = "; ".join(f"{share} {part}: {mean:.3f}, {rank:.3f}"
                        for (share, part), mean, rank in chosen.tried)  # fmt: skip
-    facts = {
-        "name": "coherence",
-        "kind": "thread-head",
-        "version": "4",
-        "summary": (
-            "Does a conversation hang together? Small networks on frozen vectors of turns and of "
-            "their words."
-        ),
-        "licence": "CC-BY-SA-4.0",
-        "encoder": "encoder",
-        "inputs": "a conversation: who says what, any number of turns",
-        "outputs": (
-            "0 to 1 for the conversation, 0.5 where on held-out conversations intact ones and "
-            "ones broken by the mixture deam are equally likely; and for each turn the "
-            "probability that it was not broken"
-        ),
-    }
-    training = {
-        "data": [*sources, "convai2017: ratings of conversations and messages, without amt50"],
-        "broken": list(TRAINED),
-        "words": (
-            "misfits.npz: a network on token states, of turns of the same conversations with "
-            "words exchanged (recipe coherence.words), three seeds joined"
-        ),
-        "weighed": [
-            "one in four conversations, with repeated turns and pleas for a good mark beside"
-        ],
-        "alone": (
-            "a network that reads turns by themselves, three seeds joined: person or chatbot, "
-            "messages called good, ratings of conversations (recipe coherence.alone)"
-        ),
-        "towers": "those of the model relevance, version 1, of the same data",
-        "selection": [
+    update_card(
+        OUT,
+        files=FILES,
+        settings=settings,
+        quality=quality,
+        data=[*sources, "convai2017: ratings of conversations and messages, without amt50"],
+        broken=list(TRAINED),
+        selection=[
             "6 % of the conversations of each corpus, held out, and 30 % of the rated ones",
             f"weights of people's ratings and of the second output {chosen.share}: the best rank "
             f"of rated conversations that costs at most {GIVEN_UP} of the mean accuracy "
@@ -392,9 +367,6 @@ def _write(
             "how much kinds of twins count, and how far weights are shrunk: "
             "nineteen settings on the same held-out conversations",
         ],
-        "seeds": list(range(len(seeds))),
-        "seeds_alone": seeds,
-        "excluded": "conversations that hold a text of an evaluated set (more than three words)",
-        "command": "python -m grice_research.recipes.coherence.train STEP --data ../shared/data",
-    }
-    write_card(OUT, facts, training, settings, quality, files=FILES)
+        seeds=list(range(len(seeds))),
+        seeds_alone=seeds,
+    )

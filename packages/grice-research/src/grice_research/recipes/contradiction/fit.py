@@ -25,14 +25,21 @@ from torch.nn import functional
 
 from grice.metrics.contradiction import FLAGS, MOST, tokens
 from grice.models.embedded import EmbeddedEncoder
-from grice.models.folder import write_card
 from grice.models.loader import ModelLoader
 from grice.models.mlp import Mlp
 from grice.perturb.deam import opposite
 from grice.perturb.wording import negated
 from grice.text.content import sentences
 from grice_research.places import MODELS
-from grice_research.recipes.common import Steps, figure_of, layers_of, parser_of, rows_of, table_of
+from grice_research.recipes.common import (
+    Steps,
+    figure_of,
+    layers_of,
+    parser_of,
+    rows_of,
+    table_of,
+    update_card,
+)
 from grice_research.recipes.relevance.corpora import normalise
 from grice_research.recipes.sense.sources import (
     evaluated,
@@ -383,34 +390,8 @@ def write(folder: Path, nets: Sequence[Attention], figures: list[dict[str, objec
     folder.mkdir(parents=True, exist_ok=True)
     for number, net in enumerate(nets):
         net.save(folder, number)
-    facts = {
-        "name": folder.name,
-        "kind": "decomposable-attention",
-        "version": "1",
-        "summary": "Whether a sentence contradicts another, by the states of the shipped encoder",
-        "licence": "Apache-2.0",
-        "inputs": "two sentences, the earlier one first",
-        "outputs": "the probability that the second contradicts the first",
-        "encoder": "encoder",
-    }
-    training = {
-        "data": [
-            "SNLI, development part: CC BY-SA 4.0",
-            "SNLI revised by people (Kaushik et al., 2020), without its test part: Apache-2.0",
-            "Breaking NLI: CC BY-SA 4.0",
-            "negated NLI (Hossain et al., 2020): MIT",
-            "MED: CC BY-SA 4.0",
-            "items written for grice (recipes/sense/pairs): Apache-2.0",
-            "Synthetic-Persona-Chat, validation part: CC BY 4.0",
-        ],
-        "selection": ["every sixth premise of them"],
-        "excluded": "pairs with a sentence of 20 letters or more that stands in an evaluated set, "
-        "those of contradictions in dialogue (RGM, DECODE) among them",
-        "command": COMMAND,
-        "seeds": list(SEEDS),
-    }
     files = [f"{part}-{i}.npz" for i in range(len(nets)) for part in PARTS]
-    write_card(folder, facts, training, {"networks": len(nets)}, figures, files=files)
+    update_card(folder, files=files, quality=figures)
 
 
 def main() -> None:

@@ -14,10 +14,9 @@ import json
 import numpy as np
 
 from grice.metrics.fluency import FEWEST_WORDS, FluencyReader, mean_nats
-from grice.models.folder import write_card
 from grice.models.loader import ModelLoader
 from grice_research.places import MODELS
-from grice_research.recipes.common import figure_of, parser_of
+from grice_research.recipes.common import figure_of, parser_of, update_card
 from grice_research.recipes.dialogue.trials import trials
 from grice_research.recipes.review.data import fit
 from grice_research.roc import roc_areas
@@ -37,7 +36,6 @@ def main() -> None:
         for trial in trials(given.data)
         if trial.kind in ("true", "damaged") and len(trial.reply.split()) >= FEWEST_WORDS
     ]
-    card([], write=given.write)
     models = ModelLoader(mode="fast", workers=1, cache=None)
     reader = models.load("builtin:fluency", FluencyReader)
     read = reader.surprises([trial.reply for trial in made])
@@ -62,31 +60,8 @@ def main() -> None:
     weight, limit = float(learned.weights[0]), float(np.quantile(nats[damaged == 0], 1 - WRONGLY))
     told = float(np.mean(nats[damaged == 1] > limit))
     print(f"WEIGHT, SHIFT = {-weight:.2f}, {weight * limit:.2f}; {told:.3f} of slips are told")
-    card(figures, write=given.write)
-
-
-def card(figures: list[dict[str, object]], *, write: bool) -> None:
-    """Write the card of the model, which has no files of its own."""
-    out = MODELS / "fluency"
-    if not write and (out / "card.toml").exists():
-        return
-    out.mkdir(parents=True, exist_ok=True)
-    facts = {
-        "name": "fluency",
-        "kind": "fluency",
-        "version": "1",
-        "summary": "Which words are out of their place, to a small language model of dialogue.",
-        "licence": "Apache-2.0",
-        "inputs": "a text, sentence by sentence",
-        "outputs": "nats by which each piece is less likely in its place than at large, less one",
-    }
-    training = {
-        "data": ["nothing of its own; see the card of dialogue"],
-        "selection": ["the weight: held-out conversations of dialogue, with slips"],
-        "excluded": "replies that stand in an evaluated set, or whose history does",
-        "command": COMMAND,
-    }
-    write_card(out, facts, training, {"base": BASE}, figures, files=())
+    if given.write:
+        update_card(MODELS / "fluency", files=(), quality=figures)
 
 
 if __name__ == "__main__":

@@ -17,24 +17,11 @@ from pathlib import Path
 
 from ctranslate2.converters import TransformersConverter
 
-from grice.models.folder import file_sha256, shipped_models, write_card
+from grice.models.folder import file_sha256, shipped_models
+from grice_research.recipes.common import update_card
 
 WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 FILES = ("config.json", "model.bin", "tokenizer.json", "vocabulary.json")
-FACTS = {
-    "name": "encoder",
-    "kind": "encoder",
-    "version": "1",
-    "summary": "Sentence vectors: all-MiniLM-L6-v2, 6 layers of 384, matrices rounded to int8.",
-    "licence": "Apache-2.0",
-    "inputs": "a text; of one longer than 256 word pieces the end is read",
-    "outputs": "a unit vector of 384 numbers of half precision; mean over the states of all tokens",
-}
-TRAINING = {
-    "data": ["none of ours: the weights are sentence-transformers/all-MiniLM-L6-v2 as published"],
-    "excluded": "its published training sets name no evaluated set (they hold Reddit comments)",
-    "command": "python -m grice_research.recipes.encoder.build MODEL_FOLDER",
-}
 
 
 def main() -> None:
@@ -50,8 +37,7 @@ def main() -> None:
         shutil.copy(source / "tokenizer.json", out)
         for name in FILES:
             shutil.copy(out / name, folder / name)
-    settings = {"max_tokens": 256, "dimensions": 384}
-    write_card(folder, FACTS, TRAINING, settings, files=FILES)
+    update_card(folder, files=FILES)
 
 
 if __name__ == "__main__":

@@ -26,19 +26,11 @@ from grice_research.recipes.common import (
     VectorStore,
     parser_of,
     rows_of,
+    update_card,
 )
 from grice_research.recipes.relevance.corpora import EVALUATED, evaluated_texts, normalise
-from grice_research.training.replies import Penalty, Readings, fit_head, read_replies, save_head
+from grice_research.training.replies import Penalty, Readings, fit_head, read_replies
 from grice_research.training_texts import record_texts
-
-SOURCES = {
-    "topical_chat ratings of replies": "CDLA-Sharing 1.0",
-    "convai2017 ratings of people's messages": "Apache-2.0",
-    "convai2017 ratings of bots' messages": "Apache-2.0",
-    "convai2017 ratings of conversations": "Apache-2.0",
-    "ab_redial interest of replies": "MIT",
-}
-
 
 GOOD = ("Good", "Excellent")
 """Of Topical-Chat's Poor, Not Good, Passable, Good and Excellent."""
@@ -192,25 +184,6 @@ MIXES = {
 }
 """Sets of sources that were tried."""
 
-FACTS = {
-    "name": "engagement",
-    "kind": "reply-head",
-    "version": "2",
-    "summary": "Would a person call this reply engaging?",
-    "licence": "Apache-2.0",
-    "encoder": "encoder",
-    "inputs": "left: the turn before; right: the reply",
-    "outputs": (
-        "probability, 0 to 1, that a person calls the reply, or the conversation it is from, "
-        "engaging; 0.5 is where both are equally likely with the classes weighed alike"
-    ),
-}
-SELECTION = [
-    "sources and penalties: rank correlation given length with what people said of single replies "
-    "in one corpus (topical_chat, convai2017, ab_redial), fitted on the others, mean of all"
-]
-COMMAND = "python -m grice_research.recipes.engagement.train bundle --data ../shared/data"
-
 
 class Material(NamedTuple):
     """Labels with what the head reads of them."""
@@ -314,16 +287,9 @@ def write_model(stuff: Material, log: Path, folder: Path) -> None:
         WAYS[way],
         sources=np.unique(stuff.sources[used], return_inverse=True)[1],
     )
-    training = {
-        "data": [f"{name} ({SOURCES[name]})" for name in stuff.names if name in sources],
-        "selection": SELECTION,
-        "excluded": stuff.excluded,
-        "command": COMMAND,
-        "seeds": [0],
-    }
-    read = f"what is counted {way}" if way.startswith("and ") else way
-    facts = {**FACTS, "name": folder.name, "summary": f"{FACTS['summary']} It reads {read}."}
-    save_head(folder, head, facts, training, {"reads": way}, ())
+    folder.mkdir(exist_ok=True)
+    settings = {"reads": way, **head.save(folder)}
+    update_card(folder, files=["head.npz"], settings=settings, excluded=stuff.excluded)
     # Those that only chose the sources count too.
     texts = {text for label in stuff.labels for text in (*label.pair.left, label.pair.right)}
     record_texts(folder, texts)

@@ -18,42 +18,14 @@ from typing import Any
 
 import numpy as np
 
-from grice.models.folder import open_folder, shipped_models, write_card
+from grice.models.folder import open_folder, shipped_models
 from grice.models.loader import read_settings
 from grice.models.spans import SpanHead, SpanSettings
-from grice_research.recipes.common import exact_encoder, parser_of
+from grice_research.recipes.common import exact_encoder, parser_of, update_card
 from grice_research.recipes.events.train import WORK, Labelled, bare, read_labels, split_of
 from grice_research.training_texts import record_texts
 
 COMMAND = "python -m grice_research.recipes.events.evaluate"
-DATA = (
-    "topical_chat valid_freq, valid_rare (CDLA-Sharing 1.0)",
-    "persuasion_for_good (Apache-2.0)",
-    "synthetic_persona_chat valid (CC BY 4.0)",
-    "casino train, valid (CC BY 4.0)",
-    "convai2017 without amt50 (Apache-2.0)",
-    "pd_fiction plays and conversations, train (US public domain)",
-    "star (MIT)",
-    "labels: rules over the parses of spaCy's small English model en_core_web_sm 3.8 (MIT)",
-)
-SELECTION = (
-    "span F1 on valid conversations of the training corpora: epoch, seed, amount of data",
-    "DECO train: read by eye to mend the rules for labels and for persons",
-)
-
-
-FACTS = {
-    "name": "events",
-    "kind": "span-head",
-    "version": "1",
-    "summary": "Spans of events (a predicate with its core arguments) in a turn of talk.",
-    "licence": "Apache-2.0",
-    "encoder": "encoder",
-    "inputs": "a turn: the token states of the encoder, each with its neighbours",
-    "outputs": "character spans, each with its probability under the chain of tags",
-}
-
-
 Spans = list[tuple[int, int]]
 
 
@@ -135,17 +107,17 @@ def pack(quality: Sequence[dict[str, Any]]) -> None:
     settings = json.loads((WORK / "settings.json").read_text())
     counts = json.loads((WORK / "labels.counts.json").read_text())
     dropped = counts["dropped: stands in an evaluation set"]
-    training = {
-        "data": DATA,
-        "selection": SELECTION,
-        "excluded": f"{dropped} turns that stand (letters and digits, lower case) in DECO, the "
+    update_card(
+        folder,
+        files=["head.npz"],
+        settings={name: settings[name] for name in ("label", "reach", "start", "transitions")},
+        quality=quality,
+        excluded=f"{dropped} turns that stand (letters and digits, lower case) in DECO, the "
         f"ConTurE subset or the rated sets, among {counts['evaluated texts']} such texts; "
         f"{counts['turns']} turns were labelled",
-        "command": settings["command"],
-        "seeds": sorted(int(seed) for seed in settings["seeds"]),
-    }
-    kept = {name: settings[name] for name in ("label", "reach", "start", "transitions")}
-    write_card(folder, FACTS, training, kept, quality, files=["head.npz"])
+        command=settings["command"],
+        seeds=sorted(int(seed) for seed in settings["seeds"]),
+    )
     # The turns that trained it or chose epoch and seed.
     learned = (row.text for row in read_labels() if split_of(row.conversation) < 2)
     record_texts(folder, learned)

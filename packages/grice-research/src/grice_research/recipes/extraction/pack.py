@@ -23,10 +23,9 @@ import numpy as np
 from grice.knowledge import extraction
 from grice.knowledge.extraction import KINDS, Exchange, Scale, allowed, candidates, features
 from grice.knowledge.schema import RELATIONS
-from grice.models.folder import write_card
 from grice.models.loader import ModelLoader
 from grice_research.places import MODELS
-from grice_research.recipes.common import parser_of, rows_of
+from grice_research.recipes.common import parser_of, rows_of, update_card
 from grice_research.recipes.knowledge.atomic import gold_triples
 from grice_research.recipes.relevance.corpora import spoken_texts
 from grice_research.training_texts import normalised, record_texts
@@ -106,16 +105,15 @@ def best(by_reply: Sequence[Pairs], weights: np.ndarray) -> np.ndarray:
 
 
 CUES = Path(__file__).parent / "cues.toml"
-COMMAND = "python -m grice_research.recipes.extraction.pack --data ../shared/data"
-SOURCES = {
-    "topical_chat/valid_freq": "CDLA-Sharing 1.0",
-    "topical_chat/valid_rare": "CDLA-Sharing 1.0",
-    "persuasion_for_good/dialogues": "Apache-2.0",
-    "synthetic_persona_chat/valid": "CC BY 4.0",
-    "convai2017/convai2017": "Apache-2.0",
-    "pd_fiction/plays": "US public domain",
-    "star/dialogues": "MIT",
-}
+SOURCES = (
+    "topical_chat/valid_freq",
+    "topical_chat/valid_rare",
+    "persuasion_for_good/dialogues",
+    "synthetic_persona_chat/valid",
+    "convai2017/convai2017",
+    "pd_fiction/plays",
+    "star/dialogues",
+)
 SLOPE = 0.7
 """Log odds of one standard deviation: that of an area under the curve of about 0.69, which the
 cues have on DECO train."""
@@ -220,28 +218,8 @@ def write(out: Path, scale: dict[str, Scale], least: float, counted: str) -> Non
         lines += ["", f"[scale.{name}]"]
         lines += [f"{field} = {getattr(bend, field)}" for field in bend.__struct_fields__]
     (out / "cues.toml").write_text("\n".join(lines) + "\n", "utf-8")
-    facts = {
-        "name": "extraction",
-        "kind": "extractor",
-        "version": "1",
-        "summary": "Triples of events in a reply, by the words that relate them.",
-        "licence": "Apache-2.0",
-        "encoder": "events",
-        "inputs": "a reply and the turn before it: the events that the model `events` finds",
-        "outputs": "at most one triple for each of ACCENT's 12 relations, each with a confidence 0 "
-        "to 1: how probable it is that people who are asked for the relation find it",
-    }
-    training = {
-        "data": [f"{name} ({licence})" for name, licence in SOURCES.items()],
-        "selection": [
-            "DECO train: the cues were written with its triples at hand, and kept or dropped as a "
-            "whole by it; the rate of cells that hold a triple, and `least`"
-        ],
-        "excluded": counted,
-        "command": COMMAND,
-        "seeds": [0],
-    }
-    write_card(out, facts, training, {"least": round(least, 4)}, files=["cues.toml"])
+    least_of = {"least": round(least, 4)}
+    update_card(out, files=["cues.toml"], settings=least_of, excluded=counted)
 
 
 if __name__ == "__main__":

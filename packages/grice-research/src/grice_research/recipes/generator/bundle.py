@@ -26,15 +26,14 @@ from grice.knowledge.generative import (
     GenerativeSettings,
 )
 from grice.models.embedded import EmbeddedGenerator
-from grice.models.folder import open_folder, write_card
+from grice.models.folder import open_folder
 from grice.models.loader import read_settings
 from grice_research.places import MODELS
-from grice_research.recipes.common import parser_of
+from grice_research.recipes.common import parser_of, update_card
 from grice_research.recipes.generator.data import Material, material
 from grice_research.recipes.generator.model import Attention, Inner, Shape, TailModel
 from grice_research.recipes.generator.train import WORK
 from grice_research.recipes.plausibility.data import learned, read_population, training_examples
-from grice_research.recipes.plausibility.train import SOURCES as TEACHER_SOURCES
 from grice_research.training_texts import record_selection, record_texts
 
 
@@ -108,13 +107,6 @@ def _inner(made: object, module: Inner) -> None:
 
 
 FILES = ("config.json", "model.bin", "shared_vocabulary.json", "tokenizer.json")
-SOURCES = {
-    "atomic2018": "ATOMIC (Sap et al. 2019), samples (CC BY 4.0)",
-    "atomic2020": "ATOMIC-2020 (Hwang et al. 2021), samples of train and dev (CC BY 4.0)",
-    "event2mind": TEACHER_SOURCES["event2mind"],
-    "conceptnet": "ConceptNet-100K train, HasSubevent and Causes (CC BY-SA 4.0)",
-}
-COMMAND = "python -m grice_research.recipes.generator.train --data ../shared/data"
 
 
 class Calibration(NamedTuple):
@@ -128,7 +120,6 @@ class Calibration(NamedTuple):
 def main() -> None:
     parser = parser_of(__doc__)
     parser.add_argument("--run", type=Path, default=WORK / "seed0")
-    parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, default=MODELS / "comet")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
@@ -139,9 +130,9 @@ def main() -> None:
     model.load_state_dict(torch.load(arguments.run / "model.pt", weights_only=True))
     write_engine(model, tokenizer, arguments.out)
     heads = material(arguments.data)
-    describe(arguments.out, heads, arguments.seed, Calibration(1.0, 0.0, 0.0))
+    describe(arguments.out, heads, Calibration(1.0, 0.0, 0.0))
     calibration = calibrated(arguments.data, open_knowledge(arguments.out))
-    describe(arguments.out, heads, arguments.seed, calibration)
+    describe(arguments.out, heads, calibration)
     record_texts(arguments.out, seen(arguments.data, heads))
     record_selection(arguments.out, looked_at(arguments.data))
     for name in FILES:
@@ -197,36 +188,9 @@ def looked_at(data: Path) -> Iterator[str]:
         yield from (triple.head, triple.tail)
 
 
-def describe(out: Path, heads: Material, seed: int, calibration: Calibration) -> None:
+def describe(out: Path, heads: Material, calibration: Calibration) -> None:
     """Write the card."""
     reasons = "; ".join(f"{reason}: {count}" for reason, count in sorted(heads.dropped.items()))
-    vectors = [text for name, text in TEACHER_SOURCES.items() if name not in SOURCES]
-    facts = {
-        "name": "comet",
-        "kind": "generative-knowledge",
-        "version": "2",
-        "summary": "Writes tails of ATOMIC-2020's relations; learned from "
-        f"{len(heads.training)} events.",
-        "licence": "CC-BY-SA-4.0",
-        "inputs": "an event and a relation; or a triple",
-        "outputs": "tails by beam search; plausibility 0 to 1, 0.5: that of the median triple of "
-        "CSKB Population dev",
-    }
-    training = {
-        "data": [
-            *(f"{text}: {heads.sources[name]} triples" for name, text in SOURCES.items()),
-            *(f"sentence vectors only: {text}" for text in vectors),
-        ],
-        "selection": [
-            f"{len(heads.validation)} of the heads, held out",
-            "CSKB Population dev (three numbers of the calibration)",
-        ],
-        "excluded": "heads (in a crude lemma form) and texts of CSKB Population, of the tests of "
-        "ATOMIC and ATOMIC-2020, of human DECO triples, DECO and ConTurE turns; rows dropped: "
-        f"{reasons}",
-        "command": COMMAND,
-        "seeds": [seed],
-    }
     settings = {
         "schema": "atomic2020",
         # In int8 a text's bits do not depend on its neighbours in the batch.
@@ -236,7 +200,11 @@ def describe(out: Path, heads: Material, seed: int, calibration: Calibration) ->
         "max_scored_tokens": Shape(0).target_length - 2,
         **calibration._asdict(),
     }
-    write_card(out, facts, training, settings, files=FILES)
+    excluded = (
+        "heads (in a crude lemma form) and texts of CSKB Population, of the tests of ATOMIC and "
+        f"ATOMIC-2020, of human DECO triples, DECO and ConTurE turns; rows dropped: {reasons}"
+    )
+    update_card(out, "comet", files=FILES, settings=settings, excluded=excluded)
 
 
 if __name__ == "__main__":

@@ -17,9 +17,8 @@ import numpy as np
 import torch
 
 from grice.data import Triple
-from grice.models.folder import write_card
 from grice_research.places import TASK_MODELS
-from grice_research.recipes.common import parser_of
+from grice_research.recipes.common import parser_of, update_card
 from grice_research.recipes.graphs.data import (
     Instance,
     denied,
@@ -159,42 +158,6 @@ FITTED = ("cases.json", "cases.npz", "concepts.txt", "facts.npz", "links.npz")
 """Output of ``substance.py`` in the work folder, as it ships."""
 
 
-def describe(out: Path, instances: list[Instance], known: list[Triple], dropped: int) -> None:
-    """Write the card."""
-    facts = {
-        "name": "graphs",
-        "kind": "graph-heads",
-        "version": "1",
-        "summary": "Judges of explanation graphs, stances, and what graphs are built from.",
-        "licence": "CC-BY-SA-4.0",
-        "encoder": "encoder",
-        "inputs": "belief, argument and graph as text; their vectors",
-        "outputs": "scores of support, counter, incorrect; plausibility of facts, 0 to 1",
-    }
-    training = {
-        "data": [
-            "ExplaGraphs train, graph versions and perturbed negatives (Saha et al. 2021; MIT, "
-            f"CC BY-SA 4.0): {len(instances)} rows",
-            "ConceptNet-100K train (CC BY-SA 4.0), ATOMIC-2020 (CC BY 4.0), Open English WordNet "
-            f"antonyms and synonyms (CC BY 4.0): {len(known)} facts",
-        ],
-        "selection": [
-            "train topics held out (k-means of beliefs), five folds",
-            "generator and substance: taught on two folds each, apart; looked at on the fifth",
-            "the two judges of substance: taught on one of their folds, chosen on the other",
-            "words from outside and number of graphs the generator chooses from: 100 rows of the "
-            "folds of substance",
-        ],
-        "excluded": f"rows with a belief or argument of dev or test: {dropped}; failed versions "
-        "equal to the final graph: 197",
-        "command": "python -m grice_research.recipes.graphs.train",
-        "seeds": [0, 1, 2],
-    }
-    files = sorted((*FITTED, "judges.npz"))
-    write_card(out, facts, training, {"schema": "explagraphs"}, files=files)
-    record_texts(out, _texts(instances, known))
-
-
 def _texts(instances: list[Instance], known: list[Triple]) -> Iterator[str]:
     for instance in instances:
         yield from (instance.belief, instance.argument)
@@ -234,7 +197,12 @@ def main() -> None:
     np.savez_compressed(arguments.out / "judges.npz", allow_pickle=False, **arrays)
     for name in FITTED:
         shutil.copyfile(WORK / name, arguments.out / name)
-    describe(arguments.out, corpus, lexical(arguments.data), dropped)
+    excluded = (
+        f"rows with a belief or argument of dev or test: {dropped}; failed versions equal to the "
+        "final graph: 197"
+    )
+    update_card(arguments.out, "graphs", files=sorted((*FITTED, "judges.npz")), excluded=excluded)
+    record_texts(arguments.out, _texts(corpus, lexical(arguments.data)))
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ Prints how often the nearest heads found through the short vectors are those of 
 from __future__ import annotations
 
 import sqlite3
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -20,9 +19,8 @@ from grice.data import Triple
 from grice.files import replacing, writing
 from grice.knowledge.schema import head_text, load_schema
 from grice.knowledge.store import Axes
-from grice.models.folder import write_card
 from grice_research.places import MODELS
-from grice_research.recipes.common import exact_encoder, parser_of, table_of
+from grice_research.recipes.common import exact_encoder, parser_of, table_of, update_card
 from grice_research.recipes.knowledge.atomic import Known, barrier, folded, training_triples
 from grice_research.training_texts import record_texts
 
@@ -120,7 +118,15 @@ def main() -> None:
     )
     queries = asked_events(arguments.data)
     asked = np.stack(encoder.encode([head_text(query) for query in queries]))
-    describe(arguments.out, kept, len(heads), dropped, list(recalls(axes, vectors, asked)))
+    reasons = "; ".join(f"{reason}: {count}" for reason, count in sorted(dropped.items()))
+    update_card(
+        arguments.out,
+        "atomic",
+        files=("axes.npz", "having.npy", "heads.npy", "triples.sqlite"),
+        quality=recalls(axes, vectors, asked),
+        excluded=f"rows dropped: {reasons}; then more than {TAILS} tails per head and relation, "
+        "and relations beyond the 12",
+    )
     record_texts(arguments.out, held(arguments.out))
 
 
@@ -191,41 +197,6 @@ def held(folder: Path) -> Iterator[str]:
             yield from (text, head_text(text))
         for (text,) in store.execute("SELECT text FROM tails ORDER BY id"):
             yield text
-
-
-def describe(
-    out: Path,
-    kept: list[Triple],
-    heads: int,
-    dropped: dict[str, int],
-    quality: list[dict[str, str | float | int]],
-) -> None:
-    """Write the card."""
-    sources = Counter(triple.source for triple in kept)
-    facts = {
-        "name": "atomic",
-        "kind": "knowledge",
-        "version": "1",
-        "summary": f"{len(kept)} triples of ATOMIC about {heads} events, 12 relations of ACCENT.",
-        "licence": "CC-BY-4.0",
-        "encoder": "encoder",
-        "inputs": "an event, or a triple",
-        "outputs": "known tails, and the known heads nearest to an event",
-    }
-    reasons = "; ".join(f"{reason}: {count}" for reason, count in sorted(dropped.items()))
-    training = {
-        "data": [
-            f"ATOMIC (Sap et al. 2019), samples, {sources['atomic2018']} triples (CC BY 4.0)",
-            f"ATOMIC-2020 (Hwang et al. 2021), training split, {sources['atomic2020']} triples "
-            "(CC BY 4.0)",
-        ],
-        "selection": ["none"],
-        "excluded": f"rows dropped: {reasons}; then more than {TAILS} tails per head and "
-        "relation, and relations beyond the 12",
-        "command": COMMAND,
-    }
-    files = ("axes.npz", "having.npy", "heads.npy", "triples.sqlite")
-    write_card(out, facts, training, {"schema": "atomic2020"}, quality, files=files)
 
 
 if __name__ == "__main__":

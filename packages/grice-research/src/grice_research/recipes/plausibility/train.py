@@ -15,10 +15,16 @@ from torch import nn
 from torch.nn import functional
 
 from grice.knowledge.plausibility import Bilinear
-from grice.models.folder import write_card
 from grice.models.mlp import Mlp
 from grice_research.places import MODELS, work_folder
-from grice_research.recipes.common import Steps, VectorStore, exact_encoder, layers_of, parser_of
+from grice_research.recipes.common import (
+    Steps,
+    VectorStore,
+    exact_encoder,
+    layers_of,
+    parser_of,
+    update_card,
+)
 from grice_research.recipes.plausibility.data import (
     ACCENT,
     RELATIONS,
@@ -225,7 +231,14 @@ def main() -> None:
     arguments.out.mkdir(parents=True, exist_ok=True)
     form.save(arguments.out / "plausibility.npz")
     relations.save(arguments.out / "relations.npz")
-    describe(arguments.out, examples, dropped, arguments.seed)
+    reasons = "; ".join(f"{reason}: {count}" for reason, count in sorted(dropped.items()))
+    update_card(
+        arguments.out,
+        "plausibility",
+        files=("plausibility.npz", "relations.npz"),
+        excluded=f"rows dropped: {reasons}",
+        seeds=[arguments.seed],
+    )
     record_texts(arguments.out, learned(examples))
 
 
@@ -336,60 +349,6 @@ def typed_pairs(
         np.concatenate([tail, tail[drawn[1]]]),
         np.concatenate([kinds, none]),
     )
-
-
-KNOWN_WEIGHT = 3.0
-"""Weight of a known tail's similarity; 2 to 4 did alike on CSKB Population dev."""
-KNOWN_CENTRE = 0.38
-"""Mean similarity there: a tail as like a known one as usual changes nothing."""
-SOURCES = {
-    "atomic2018": "ATOMIC (Sap et al. 2019), samples (CC BY 4.0)",
-    "atomic2020": "ATOMIC-2020 (Hwang et al. 2021), sample of train (CC BY 4.0)",
-    "event2mind": "Event2Mind train (MIT)",
-    "ethics_virtue": "ETHICS virtue train (MIT by its authors' card)",
-    "ecare": "e-CARE train (MIT)",
-    "copa_sse": "COPA-SSE dev (MIT)",
-    "defeasible_nli": "Defeasible-NLI (MIT)",
-    "omcs": "OMCS events of CSKB Population trn (MIT; ConceptNet CC BY-SA 4.0)",
-}
-
-
-def describe(out: Path, examples: list[Example], dropped: dict[str, int], seed: int) -> None:
-    """Write the card without figures."""
-    counts = Counter(example.source for example in examples if not held_out(example.group))
-    reasons = "; ".join(f"{reason}: {count}" for reason, count in sorted(dropped.items()))
-    facts = {
-        "name": "plausibility",
-        "kind": "triple-head",
-        "version": "1",
-        "summary": "How sensible a commonsense triple is, and which relation two events stand in.",
-        "licence": "CC-BY-SA-4.0",
-        "encoder": "encoder",
-        "inputs": "a triple of ATOMIC's event relations; or a head and a tail event",
-        "outputs": "plausibility 0 to 1, 0.5: as likely known as mismatched; or probabilities of "
-        "ACCENT's 12 relations and none. It tells sensible from senseless among triples of the "
-        "kind that knowledge bases hold; among the triples that people drew from replies it "
-        "hardly does, see DECO test below",
-    }
-    training = {
-        "data": [f"{SOURCES[name]}: {counts[name]} examples" for name in SOURCES if counts[name]],
-        "selection": [
-            "CSKB Population dev",
-            "5 % of the heads, held out",
-            "DECO train (looked at beside the two; no better than noise for any choice)",
-        ],
-        "excluded": f"rows dropped: {reasons}",
-        "command": "python -m grice_research.recipes.plausibility.train",
-        "seeds": [seed],
-    }
-    settings = {
-        "schema": "atomic2020",
-        "relations": list(RELATIONS),
-        "typed": list(ACCENT),
-        "known_weight": KNOWN_WEIGHT,
-        "known_centre": KNOWN_CENTRE,
-    }
-    write_card(out, facts, training, settings, files=("plausibility.npz", "relations.npz"))
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ from scipy.stats import rankdata, spearmanr
 from grice.metrics.fluency import FluencyModel
 from grice.metrics.relevance import FluentSettings, PairHead, PairSettings
 from grice.models.embedded import EmbeddedGenerator
-from grice.models.folder import open_folder, shipped_models, write_card
+from grice.models.folder import open_folder, shipped_models
 from grice.models.protocols import Pair
 from grice.numeric import logits
 from grice_research.benches.breakdowns import is_validation
@@ -37,6 +37,7 @@ from grice_research.recipes.common import (
     interval_over,
     parser_of,
     rows_of,
+    update_card,
 )
 from grice_research.recipes.dialogue.trials import trials
 from grice_research.recipes.relevance.corpora import evaluated_texts, normalise, read_dialogues
@@ -54,11 +55,6 @@ DECAY = 0.6
 RIDGE = 0.02
 SURE = 1e-6
 COMMAND = "python -m grice_research.recipes.relevance.stack --data ../shared/data --write"
-CHOSEN_BY = (
-    "the weights of networks, cosine and fluency: ratings of single replies in dbdc3 (without the "
-    "conversations that the bench breakdowns measures), ab_redial and the held-out part of "
-    "convai2017, each corpus judged by weights fitted on the others"
-)
 
 
 class Reply(NamedTuple):
@@ -228,14 +224,9 @@ def write(
     """State the weights in the card of the shipped model with what they reach; networks stay."""
     folder = shipped_models()["relevance"]
     card = open_folder(folder).card
-    named = ("name", "kind", "licence", "encoder", "inputs", "outputs")
-    facts = {name: getattr(card, name) for name in named}
-    facts |= {"version": "3", "summary": SUMMARY}
-    training = msgspec.to_builtins(card.training)
-    training |= {"selection": [*dict.fromkeys((*card.training.selection, CHOSEN_BY))]}
     settings = {**card.settings, "weight_cosine": cosine, **msgspec.structs.asdict(weighed)}
     texts = [text for reply in replies for text in (*reply.pair.left, reply.pair.right)]
-    write_card(folder, facts, training, settings, map(_left_out, lines), files=card.files)
+    update_card(folder, files=card.files, settings=settings, quality=map(_left_out, lines))
     record_selection(folder, texts)
 
 
@@ -251,12 +242,6 @@ def _left_out(line: dict[str, Any]) -> dict[str, Any]:
         "command": COMMAND,
         "note": f"sum {line['sum']}, networks {line['networks']}, cosine {line['cosine']}",
     }
-
-
-SUMMARY = (
-    "Does a response answer what was said before it? A small network on frozen vectors, the cosine "
-    "with the last turn, and how odd a language model finds its words."
-)
 
 
 def main() -> None:

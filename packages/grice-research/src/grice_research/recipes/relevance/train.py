@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
 
-from grice.models.folder import shipped_models, write_card
+from grice.models.folder import shipped_models
 from grice.models.mlp import Mlp
 from grice_research.places import work_folder
-from grice_research.recipes.common import VectorStore, exact_encoder, layers_of, parser_of
+from grice_research.recipes.common import (
+    VectorStore,
+    exact_encoder,
+    layers_of,
+    parser_of,
+    update_card,
+)
 from grice_research.recipes.relevance.corpora import (
     EVALUATED,
     SOURCES,
@@ -45,32 +50,6 @@ WEIGHTS = {
 
 TOWERS = TowerSettings()
 CHOSEN = Settings(mix=Mix(other_corpus=0.1, same_conversation=0.1), rated=128)
-
-
-SETTINGS = {"decay": TOWERS.decay}
-PARTS = ["builtin:encoder", "builtin:dialogue"]
-FACTS = {
-    "name": "relevance",
-    "kind": "pair-head",
-    "version": "1",
-    "summary": "Does a response fit what was said before it? A small network on frozen vectors.",
-    "licence": "Apache-2.0",
-    "encoder": "encoder",
-    "inputs": "left: up to 4 turns of history, oldest first; right: the response",
-    "outputs": (
-        "probability, 0 to 1, that the response is the true reply and no random one; 0.5 is "
-        "where, on held-out conversations, true replies and random replies of the same corpus "
-        "are equally likely (logistic scale and shift fitted there)"
-    ),
-}
-SELECTION = [
-    "6 % of the conversations of each corpus, held out: true against random replies",
-    "30 % of the conversations of convai2017, held out: messages people called good or bad",
-    "the kinds of false replies and the weight of the rated messages: the two areas under the "
-    "curve of one seed, and that of true against other replies of the same conversation",
-    "shipped seed: the largest sum of the first two areas",
-]
-COMMAND = "python -m grice_research.recipes.relevance.train STEP --data ../shared/data"
 
 
 def encode(data: Path) -> None:
@@ -130,7 +109,7 @@ def fit_seeds(data: Path) -> None:
     stuff = material(data)
     for seed in SEEDS:
         folder = WORK / f"seed{seed}"
-        if (folder / "card.toml").exists():
+        if (folder / "measured.json").exists():
             continue
         pair = towers(stuff, seed)
         fitted = fit(stuff, pair, CHOSEN, seed)
@@ -143,7 +122,6 @@ def _save(folder: Path, pair: Towers, fitted: Fitted) -> None:
     Mlp(layers_of(pair.right)).save(folder / "right.npz")
     Mlp(fitted.layers).save(folder / "head.npz")
     (folder / "measured.json").write_text(json.dumps(fitted.measured))
-    write_card(folder, FACTS, _training(), SETTINGS, files=FILES)
 
 
 def write_best(data: Path) -> None:
@@ -154,24 +132,14 @@ def write_best(data: Path) -> None:
     folder.mkdir(exist_ok=True)
     for file in FILES:  # half the room of half precision, and no area changes by 0.0001
         Mlp.load(WORK / f"seed{best}" / file).save(folder / file, int8=True)
-    facts = {**FACTS, "kind": "fluent-pair-head"}
     # The weights of the parts are those of ``stack.py``.
-    write_card(folder, facts, _training(), {**SETTINGS, "parts": PARTS}, files=FILES)
+    settings = {"decay": TOWERS.decay, "parts": ["builtin:encoder", "builtin:dialogue"]}
+    excluded = json.loads((WORK / "excluded.json").read_text())["text"]
+    update_card(folder, files=FILES, settings=settings, excluded=excluded)
     record_texts(folder, texts_of(read_dialogues(data), evaluated_texts(data)))
 
 
 SUMMED = ("random", "people")
-
-
-def _training() -> dict[str, Any]:
-    licences = {source.name: source.licence for source in SOURCES}
-    return {
-        "data": [f"{name} ({licence})" for name, licence in licences.items()],
-        "selection": SELECTION,
-        "excluded": json.loads((WORK / "excluded.json").read_text())["text"],
-        "command": COMMAND,
-        "seeds": list(SEEDS),
-    }
 
 
 def main() -> None:

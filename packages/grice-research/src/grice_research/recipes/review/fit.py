@@ -22,10 +22,9 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from grice.evaluation.review import FILE, Feature, Stack, Threshold
-from grice.models.folder import write_card
 from grice.stats.estimate import Estimate
 from grice_research.places import MODELS as SHIPPED_MODELS
-from grice_research.recipes.common import figure_of, parser_of
+from grice_research.recipes.common import figure_of, parser_of, update_card
 from grice_research.recipes.review.data import (
     LOGS,
     PAIRS,
@@ -214,33 +213,11 @@ def _thresholds(chances: Floats, flawed: Floats) -> tuple[Threshold, ...]:
     return tuple(thresholds)
 
 
-def write(stack: Stack, figures: Sequence[dict[str, object]], folder: Path, command: str) -> None:
+def write(stack: Stack, figures: Sequence[dict[str, object]], folder: Path) -> None:
     """Write the model."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / FILE).write_bytes(msgspec.json.format(msgspec.json.encode(stack)) + b"\n")
-    facts = {
-        "name": folder.name,
-        "kind": "review",
-        "version": "2",
-        "summary": "The probability that a person would object to a reply, from its scores",
-        "licence": "Apache-2.0",
-        "inputs": f"scores of {', '.join(stack.metrics)}; any may be missing",
-        "outputs": "a probability, and what each score adds to its log odds",
-    }
-    training = {
-        "data": [
-            "dbdc3, seven tenths of its conversations (MIT)",
-            "convai2017, bots' messages rated good or bad, without amt50 and without what stands "
-            "in dbdc3, of the conversations that relevance has not learned from (Apache-2.0)",
-            "items written for sensibleness that its heads have not learned from (Apache-2.0)",
-            "logs written for this project, with a key of their flaws (Apache-2.0)",
-        ],
-        "selection": ["the same, by sources that were left out"],
-        "excluded": "texts of 20 letters or more of the sets that it is measured on, and "
-        "conversations with a reply that the heads of sensibleness learned from",
-        "command": command,
-    }
-    write_card(folder, facts, training, {}, figures, files=(FILE,))
+    update_card(folder, files=(FILE,), quality=figures)
 
 
 def main() -> None:
@@ -266,7 +243,7 @@ def main() -> None:
     stack = stack_of(table, asked, MODELS[given.models], equality)
     print(json.dumps({"equality": equality}), msgspec.json.encode(stack).decode())
     if not given.dry:
-        write(stack, figures, SHIPPED_MODELS / f"review-{given.models}", command)
+        write(stack, figures, SHIPPED_MODELS / f"review-{given.models}")
 
 
 if __name__ == "__main__":

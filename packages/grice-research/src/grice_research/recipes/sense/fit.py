@@ -24,12 +24,11 @@ from torch.nn import functional
 from grice import Conversation, Turn
 from grice.data import Response
 from grice.metrics.sensibleness import reply_states
-from grice.models.folder import write_card
 from grice.models.loader import ModelLoader
 from grice.models.mlp import Mlp
 from grice.models.protocols import PromptEncoder
 from grice_research.places import MODELS, work_folder
-from grice_research.recipes.common import Steps, parser_of
+from grice_research.recipes.common import Steps, parser_of, update_card
 from grice_research.recipes.sense.sources import (
     FLAWS,
     Item,
@@ -185,32 +184,12 @@ def make(states: Array, items: Sequence[Item], base: str, out: Path, *, chatbots
     out.mkdir(parents=True, exist_ok=True)
     network.save(out / "head.npz")
     command = f"python -m grice_research.recipes.sense.fit --base {base} --name {out.name}"
-    data = ["5800 items written for grice (recipes/sense/pairs), Apache-2.0"]
-    if chatbots:
-        command += " --chatbots"
-        data += ["DBDC3, the seven tenths that train: MIT", "ConvAI 2017 without amt50: Apache-2.0"]
+    command += " --chatbots" * chatbots
     quality = quality_of(kinds, command)
     for figure in quality:
         print(json.dumps(figure))
-    facts = {
-        "name": out.name,
-        "kind": "flaw-heads",
-        "version": "1",
-        "summary": f"What is wrong with a reply, read from the states of {base}",
-        "licence": "Apache-2.0",
-        "inputs": "the mean state of a reply after its history",
-        "outputs": "log odds of any flaw and of each kind",
-    }
-    training = {
-        "data": data,
-        "selection": ["every tenth of them"],
-        "excluded": "the items were written without sight of any evaluated set; replies "
-        "of chatbots that stand in one, if they have 20 letters or more",
-        "command": command,
-        "seeds": list(SEEDS),
-    }
     settings = {"base": base, "flaws": list(FLAWS)}
-    write_card(out, facts, training, settings, quality, files=("head.npz",))
+    update_card(out, files=("head.npz",), settings=settings, quality=quality, command=command)
 
 
 def main() -> None:

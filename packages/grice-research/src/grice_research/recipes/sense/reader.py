@@ -28,10 +28,9 @@ from grice.models.conversion import (
     write_network,
 )
 from grice.models.download import MIDDLE, WINDOW
-from grice.models.folder import write_card
 from grice.models.store import known_models
 from grice_research.places import MODELS
-from grice_research.recipes.common import parser_of
+from grice_research.recipes.common import parser_of, update_card
 
 NAME = "reader"
 LAYERS, VOCABULARY = 12, 24_576
@@ -100,24 +99,9 @@ def main() -> None:
     checkpoint = with_first_tokens(read_checkpoint(given.source), VOCABULARY)
     spec = state_network(checkpoint, LAYERS, exponents)
     write_network(spec, checkpoint.tokenizer, out, finish=coarsen)
-    facts = {
-        "name": NAME,
-        "kind": "causal-states",
-        "version": "1",
-        "summary": f"The first {LAYERS} of the 30 layers of SmolLM2-135M-Instruct, as a reader",
-        "licence": entry.licence,
-        "inputs": f"a passage; a vocabulary of {VOCABULARY:,} byte pairs",
-        "outputs": "the mean state of each scored segment, of half precision",
-    }
-    training = {
-        "data": ["none of ours: the weights are SmolLM2-135M-Instruct as published (Q4_1)"],
-        "excluded": "nothing: which pages are among its training data is not published, so that "
-        "evaluated conversations may be",
-        "command": f"python -m grice_research.recipes.sense.reader {given.source.name}",
-    }
     settings = {"layers": LAYERS, "scale": scale, "max_tokens": WINDOW}
     files = ("config.json", "model.bin", "tokenizer.json", "vocabulary.json")
-    write_card(out, facts, training, settings, files=files)
+    update_card(out, files=files, settings=settings)
 
 
 if __name__ == "__main__":

@@ -16,10 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from grice.models.folder import write_card
 from grice.stats import mean
 from grice_research.places import TASK_MODELS, work_folder
-from grice_research.recipes.common import parser_of, rows_of, table_of
+from grice_research.recipes.common import parser_of, rows_of, table_of, update_card
 from grice_research.recipes.triplets.weak import nouns_of
 from grice_research.training_texts import record_texts
 from grice_tasks.cider.find import fitting, near_pairs
@@ -29,40 +28,6 @@ from grice_tasks.cider.span_candidates import RELATIONS, informative
 
 WORK = work_folder("triplets")
 COMMAND = "python -m grice_research.recipes.triplets.pack"
-FACTS = {
-    "name": "triplets",
-    "kind": "triplet-heads",
-    "version": "2",
-    "summary": "Which stretches of a conversation are linked, and by which of CIDER's relations.",
-    "licence": "CC-BY-SA-4.0",
-    "encoder": "encoder",
-    "inputs": "two stretches of a conversation that was read once: mean token states, and how they "
-    "stand to each other",
-    "outputs": "three numbers per relation: log odds that it is entailed, how good the tail is "
-    "among several, which relation it is",
-}
-TRAINING = {
-    "data": [
-        "ConceptNet-100K train (CC BY-SA 4.0)",
-        "COPA-SSE dev, rated 3.5 or more (MIT)",
-        "ATOMIC-2020 sample (CC BY 4.0)",
-        "persuasion_for_good (Apache-2.0), casino (CC BY 4.0), topical_chat valid_freq, valid_rare "
-        "(CDLA-Sharing 1.0): 560 conversations, labels: connectives between neighbouring spans, "
-        "and pairs that knowledge holds",
-        "how often each relation is annotated and how many turns lie between head and tail: tables "
-        "9 and 2 of the paper, printed counts",
-    ],
-    "selection": [
-        "weakly labelled conversations and knowledge held out: epoch, level",
-        "held-out knowledge in 320 further conversations of the same clean sources: how negatives "
-        "are made and where knowledge is placed (grice_research.recipes.triplets.held)",
-        "twelve conversations of topical_chat valid_freq, read: rules, share of pairs above a "
-        "level",
-        "about 180 links that connectives say in the 320 conversations, read: rules",
-    ],
-}
-
-
 SHARE = 0.001
 """Of the pairs that a relation can hold between, those that are above its level."""
 CONVERSATIONS = 40
@@ -133,14 +98,16 @@ def main() -> None:
     dropped = json.loads((WORK / "weak.json").read_text())["dropped"]
     lines = [" ".join(sorted(words)) for words in nouns_of(options.data)]
     (out / "nouns.txt").write_text("\n".join(lines) + "\n", "utf-8")
-    training = TRAINING | {
-        "excluded": "conversations with a turn of over 20 letters that stands in CIDER: "
+    update_card(
+        out,
+        files=("links.npz", "nouns.txt"),
+        settings={"level": round(level, 4), "levels": relation_levels(out / "links.npz")},
+        quality=quality(),
+        excluded="conversations with a turn of over 20 letters that stands in CIDER: "
         f"{dropped}; no text and no label of CIDER was looked at to fit or choose",
-        "command": f"python -m grice_research.recipes.triplets.links --seed {options.seed}",
-        "seeds": [options.seed],
-    }
-    settings = {"level": round(level, 4), "levels": relation_levels(out / "links.npz")}
-    write_card(out, FACTS, training, settings, quality(), files=("links.npz", "nouns.txt"))
+        command=f"python -m grice_research.recipes.triplets.links --seed {options.seed}",
+        seeds=[options.seed],
+    )
     record_texts(out, json.loads((WORK / "weak_texts.json").read_text()))
 
 
