@@ -142,14 +142,6 @@ def test_default_metrics_and_detectors_stand_beside_every_baseline(rows):
     assert {r.metric for r in rows if r.kind == "baseline"} == {""}
 
 
-def test_decisions_fall_at_a_median_of_other_persons(rows):
-    seen = figure_of(rows, "relevance", "balanced accuracy", "ignore")
-    assert seen.value == 1.0
-    assert "other half of the persons" in seen.why
-    assert figure_of(rows, "GPT-3.5", "balanced accuracy", "ignore").value == 1.0
-    assert figure_of(rows, "position", "balanced accuracy", "redundant").kind == "baseline"
-
-
 def test_reading_first_what_scores_low_is_set_beside_chance(rows):
     on, measure = abc_eval.ANY, "lift of the first 10 %"
     chance = figure_of(rows, "random order", measure, on)

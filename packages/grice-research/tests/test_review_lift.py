@@ -1,4 +1,4 @@
-"""Decisions at a median of others, and what reading in the order of a score gains."""
+"""The gain of reading in the order of a score."""
 
 from __future__ import annotations
 
@@ -6,24 +6,9 @@ import numpy as np
 import pytest
 
 from grice.errors import InputError
-from grice_research.roc import above_median_elsewhere, lift_at_random, review_lifts
+from grice_research.roc import lift_at_random, review_lifts
 
 PERSONS = np.repeat(np.arange(20), 10)
-
-
-def test_the_threshold_is_the_median_of_the_other_half():
-    values = [1, 2, 3, 10, 20, 30]
-    assert above_median_elsewhere(values, "aaabbb") == [0, 0, 0, 1, 1, 1]
-    assert above_median_elsewhere([1, 3, 2, 2, 1, 3], "aaabbb") == [0, 1, 0, 0, 0, 1]
-    with pytest.raises(InputError, match="one group alone"):
-        above_median_elsewhere(values, "aaaaaa")
-
-
-def test_no_item_moves_its_own_threshold():
-    values = [1.0, 2.0, 3.0, 1.0, 2.0, 3.0]
-    raised = [1.0, 2.0, 3.0, 100.0, 2.0, 300.0]
-    assert above_median_elsewhere(raised, "aaabbb")[3:] == [1, 0, 1]
-    assert above_median_elsewhere(values, "aaabbb")[:3] == [0, 0, 1]
 
 
 def test_a_lift_is_the_precision_of_the_first_tenth_over_the_rate():

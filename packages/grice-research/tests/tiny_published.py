@@ -90,18 +90,3 @@ def write_encoder(folder, texts, family="Bert", labels=None, size=300, head=None
     head = head or ("Model" if labels is None else "ForSequenceClassification")
     getattr(transformers, f"{family}{head}")(config).save_pretrained(folder)
     return folder
-
-
-def write_llama(folder, texts, size=300, added=()):
-    torch, transformers = torch_and_transformers()
-    folder.mkdir(parents=True, exist_ok=True)
-    count = write_tokenizer(folder, texts, size, added, ends=f"{START} $A")
-    torch.manual_seed(0)
-    config = transformers.LlamaConfig(
-        vocab_size=count, hidden_size=32, intermediate_size=64, num_hidden_layers=2,
-        num_attention_heads=4, num_key_value_heads=2, max_position_embeddings=512,
-        pad_token_id=0, eos_token_id=1, bos_token_id=3, tie_word_embeddings=True,
-        initializer_range=0.2,
-    )  # fmt: skip
-    transformers.LlamaForCausalLM(config).save_pretrained(folder)
-    return folder

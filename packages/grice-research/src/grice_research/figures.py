@@ -1,8 +1,7 @@
 """Figures of benches: printed, ours and of trivial baselines, with n, interval and verdict.
 
-A figure beside a printed one has a verdict: which of them can be given follows from how the figure
-was computed, which outcome it has from the figures with their sign. One that has nothing printed
-beside it, or that was not measured, has none.
+A figure beside a printed one has a verdict, which follows from the figures with their sign. One
+that has nothing printed beside it, or that was not measured, has none.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ import msgspec
 
 from grice.errors import InputError
 from grice_research.context import MEASURES, PEOPLE, Skipped
-from grice_research.published import Computation, find_task
+from grice_research.published import find_task
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,24 +24,18 @@ if TYPE_CHECKING:
 Verdict: TypeAlias = Literal[
     "recomputed",
     "not recomputed",
-    "reproduced",
-    "not reproduced",
     "beside: above",
     "beside: level",
     "beside: below",
     "cannot be checked",
 ]
-"""``recomputed``, ``reproduced``, ``beside`` and ``cannot be checked``, each with its outcome."""
+"""``recomputed``, ``beside`` and ``cannot be checked``, each with its outcome."""
 
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 """All of them in the order of tables."""
 
 MEANINGS = {
     "recomputed": "released files give the printed digits; *not recomputed*: they give others",
-    "reproduced": (
-        "the published method, trained here or with its released weights, gives the printed figure "
-        "within its 95 % interval; *not reproduced*: it does not"
-    ),
     "beside": (
         "another method on the same data: *above*, *level* or *below* by the 95 % interval of the "
         "difference, paired where scores of each item were released, otherwise by the interval of "
@@ -51,38 +44,6 @@ MEANINGS = {
     "cannot be checked": "scores or data were not released",
 }
 """Sentence of each verdict."""
-
-Interval: TypeAlias = tuple[float | None, float | None]
-
-
-def verdict_on(
-    published: float,
-    value: float,
-    interval: Interval,
-    *,
-    computed: Computation,
-    rounding: float = 0.0,
-    lower: bool = False,
-    difference: Interval | None = None,
-) -> Verdict:
-    """Return the verdict on a figure that stands beside a printed one.
-
-    >>> verdict_on(0.30, 0.12, (0.02, 0.22), computed="another method")
-    'beside: below'
-    >>> verdict_on(-0.47, 0.20, (0.02, 0.37), computed="another method")
-    'beside: above'
-    """
-    if computed == "released files":
-        return "recomputed" if abs(value - published) <= rounding else "not recomputed"
-    low, high = (value if bound is None else bound for bound in interval)
-    low, high = low - published - rounding, high - published + rounding
-    if computed == "published method":
-        return "reproduced" if low <= 0 <= high else "not reproduced"
-    if difference is not None and difference[0] is not None and difference[1] is not None:
-        low, high = difference[0], difference[1]
-    if low <= 0 <= high:
-        return "beside: level"
-    return "beside: above" if (low > 0) != lower else "beside: below"
 
 
 def legend() -> list[str]:
@@ -114,7 +75,6 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     beside: str = ""  # the printed row that a metric of ours is set beside
     command: str = ""
     signature: str = ""  # what exactly was computed: models, settings, data
-    computed: Computation | None = None
     rounding: float = 0.0  # how far a value may be from the printed figure to be the same
     lower: bool = False  # whether lower is better
     difference: tuple[float, float, float] | None = None
@@ -169,7 +129,6 @@ def figure(
         beside=beside,
         lower=lower,
         why=why,
-        computed=None if published is None else computation_of(kind, None),
         rounding=0.0 if published is None else 0.005,
         metric=metric,
         baseline=baseline,
@@ -179,11 +138,6 @@ def figure(
         return measured_as(made, estimate, signature)
     out_of_reach = kind == "printed" and published is not None
     return msgspec.structs.replace(made, verdict="cannot be checked" if out_of_reach else None)
-
-
-def computation_of(kind: Kind, stated: Computation | None) -> Computation:
-    """Return how the figures of a row are computed: as stated, or as its kind says."""
-    return stated or ("released files" if kind == "printed" else "another method")
 
 
 def measured_as(made: Figure, estimate: Estimate, signature: str) -> Figure:
@@ -201,18 +155,22 @@ def measured_as(made: Figure, estimate: Estimate, signature: str) -> Figure:
 
 
 def verdict_of(made: Figure) -> Verdict | None:
-    """Return the verdict on a figure that was measured; None if nothing is printed beside it."""
-    if made.value is None or made.published is None or made.computed is None:
+    """Return how a figure stands to the one printed beside it; None without either of them.
+
+    A printed row is computed from what its authors released; all else is another method.
+    """
+    if made.value is None or made.published is None:
         return None
-    return verdict_on(
-        made.published,
-        made.value,
-        (made.low, made.high),
-        computed=made.computed,
-        rounding=made.rounding,
-        lower=made.lower,
-        difference=None if made.difference is None else made.difference[1:],
-    )
+    if made.kind == "printed":
+        same = abs(made.value - made.published) <= made.rounding
+        return "recomputed" if same else "not recomputed"
+    low, high = (made.value if bound is None else bound for bound in (made.low, made.high))
+    low, high = low - made.published - made.rounding, high - made.published + made.rounding
+    if made.difference is not None:
+        _, low, high = made.difference
+    if low <= 0 <= high:
+        return "beside: level"
+    return "beside: above" if (low > 0) != made.lower else "beside: below"
 
 
 def figures(bench: Bench, context: BenchContext) -> Iterator[Figure]:
@@ -265,7 +223,6 @@ def _printed(
         published=cell.value,
         verdict="cannot be checked",
         why=table.why,
-        computed="released files",
         rounding=_rounding(cell),
         lower=column.measure in table.lower,
     )
@@ -296,7 +253,6 @@ def _ours(
         _empty(bench, table, f"{metric} (ours)", "ours", column),
         published=None if cell is None else cell.value,
         beside=beside,
-        computed=None if cell is None else computation_of("ours", table.computed.get(metric)),
         rounding=0.0 if cell is None else _rounding(cell),
         lower=column.measure in table.lower,
     )

@@ -171,10 +171,10 @@ def _index(runs: Sequence[Run], folder: str) -> Iterator[str]:
 
 def _overview(runs: Sequence[Run], folder: str) -> Iterator[str]:
     yield (
-        "| bench | recomputed | reproduced | beside: above | level | below | cannot be checked "
+        "| bench | recomputed | beside: above | level | below | cannot be checked "
         f"| {NOT_MEASURED} | {OTHER} | date |"
     )
-    yield "|---|---|---|---|---|---|---|---|---|---|"
+    yield "|---|---|---|---|---|---|---|---|---|"
     total: Counter[str] = Counter()
     for run in runs:
         counts = _current(run)
@@ -195,9 +195,8 @@ def _current(run: Run) -> Counter[str]:
 
 def _counts(counts: Mapping[str, int]) -> Iterator[str]:
     """Yield the cells of the counts; of what was tried, how many were."""
-    for name in ("recomputed", "reproduced"):
-        done, not_done = counts.get(name, 0), counts.get(f"not {name}", 0)
-        yield f"{done} of {done + not_done}" if done + not_done else "–"
+    done, not_done = counts.get("recomputed", 0), counts.get("not recomputed", 0)
+    yield f"{done} of {done + not_done}" if done + not_done else "–"
     beside = (verdict for verdict in VERDICTS if verdict.startswith("beside"))
     for name in (*beside, VERDICTS[-1], NOT_MEASURED, OTHER):
         yield str(counts.get(name, 0))

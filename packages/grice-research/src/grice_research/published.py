@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from importlib import import_module, resources
 from pkgutil import iter_modules
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -37,10 +37,6 @@ if TYPE_CHECKING:
     from grice_research.figures import Figure
 
 SUFFIX = ".toml"
-Computation: TypeAlias = Literal["released files", "published method", "another method"]
-"""How a figure was computed: from what the authors released (scores, ratings, predictions, data);
-by the published method, trained here or with its released weights; or by another method on the same
-data. The published method with a substitute for one of its models is another method."""
 
 
 class Column(NamedTuple):
@@ -74,7 +70,6 @@ class Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     lower: tuple[str, ...] = ()  # measures of which lower is better
     recomputed: dict[str, str | tuple[str, ...]] = {}  # released source by row, or one per column
     ours: dict[str, str] = {}  # our metrics, each with the printed row it is set beside
-    computed: dict[str, Computation] = {}  # of one of ours, if not "another method"
     baselines: tuple[str, ...] = ()
     why: str = "its scores were not released"  # of rows that cannot be checked
     note: str = ""
@@ -103,10 +98,6 @@ class Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         for name in (*self.recomputed, *filter(None, self.ours.values())):
             if name not in cells_of:
                 raise InputError(f"{self.id}: no row {name!r}{did_you_mean(name, cells_of)}")
-        for name in self.computed:
-            if name not in self.ours:
-                near = did_you_mean(name, self.ours)
-                raise InputError(f"{self.id}: {name!r} of computed is none of ours{near}")
         return cells_of
 
     def source_of(self, row: str, place: int) -> str:

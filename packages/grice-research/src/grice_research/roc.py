@@ -154,25 +154,6 @@ class Lifts(NamedTuple):
     differences: dict[tuple[str, str], Estimate]
 
 
-def above_median_elsewhere(values: Values, groups: Groups) -> list[float]:
-    """Return 1 for each value above the median of the other half of the groups, otherwise 0.
-
-    No label is read, and no item helps to set its own threshold. The halves are every other group
-    in the order of their first items.
-    """
-    (column,) = columns_of(values=values)
-    half = _in_order(groups) % 2
-    if len(np.unique(half)) < 2:
-        raise InputError("one group alone has no other half to set a threshold on")
-    medians = np.array([np.median(column[half != side]) for side in (0, 1)])
-    return [float(above) for above in column > medians[half]]
-
-
-def _in_order(groups: Groups) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    numbers = {group: number for number, group in enumerate(dict.fromkeys(groups))}
-    return np.array([numbers[group] for group in groups], np.int64)
-
-
 def review_lifts(
     scores: Mapping[str, Values],
     labels: Values,

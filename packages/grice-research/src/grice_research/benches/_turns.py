@@ -260,20 +260,16 @@ def area_rows(
     *,
     groups: Sequence[str] | None = None,
     within: tuple[str, Sequence[str]] | None = None,
-    also: Mapping[str, Sequence[float]] | None = None,
 ) -> Iterator[Figure]:
     """Yield the areas of low scores, and those of ours less each trivial baseline.
 
-    ``within`` names a measure with the strata it is computed in, ``also`` measures with labels of
-    their own.
+    ``within`` names a measure with the strata it is computed in.
     """
     low = columns.low()
     whole = roc_areas(low, labels, groups=groups, pairs=columns.pairs())
     by_measure = {AREA: whole.areas}
     if within:
         by_measure[within[0]] = roc_areas(low, labels, groups=groups, strata=within[1]).areas
-    for measure, others in (also or {}).items():
-        by_measure[measure] = roc_areas(low, others, groups=groups).areas
     for measure, areas in by_measure.items():
         for name, area in areas.items():
             yield columns.row(name, measure, area, on, why)

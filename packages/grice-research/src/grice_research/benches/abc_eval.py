@@ -5,9 +5,8 @@ being chance. Two annotators agree at kappa 0.4 to 0.6, so that 0.8 is about wha
 The chatbots differ, so that areas within each of them stand beside those of all, and an oracle that
 knows only which one speaks. Nothing is trained or chosen on these conversations.
 
-Decisions fall at the median that a score has on the other half of the persons: their balanced
-accuracy stands beside that of the votes of models. What it helps to read turns in the order of a
-score is the lift: the precision among the first tenth over the share of flawed turns.
+The gain of reading turns in the order of a score is the lift: the precision among the first tenth
+over the share of flawed turns. Votes of models stand beside.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from grice_research.benches._turns import (
     turn_columns,
 )
 from grice_research.figures import Figure, figure
-from grice_research.roc import above_median_elsewhere, balanced_accuracy, review_lifts, roc_areas
+from grice_research.roc import review_lifts, roc_areas
 
 __all__ = ["ANY", "BEHAVIOURS", "FILE", "SPEAKER", "TRIVIAL", "measure", "read_marked"]
 
@@ -64,7 +63,7 @@ SPEAKER = "oracle: which chatbot speaks"
 RELEASED = {"released_gpt35": "GPT-3.5", "released_specialized": "trained classifiers"}
 NAMED = "the turns that its evidence names"
 """How a metric of whole conversations is compared."""
-BOTH, WITHIN, BALANCED = "AUC, both annotators", "AUC within chatbots", "balanced accuracy"
+WITHIN = "AUC within chatbots"
 
 
 class Marked(NamedTuple):
@@ -84,7 +83,6 @@ def measure(context: BenchContext) -> Iterator[Figure]:
     for behaviour in (*BEHAVIOURS, ANY):
         votes = _votes(marked, behaviour)
         yield from _of_behaviour(behaviour, votes, columns, marked)
-        yield from _decided(behaviour, votes, columns, marked)
         if behaviour == ANY:
             labels = [float(n > 0) for n in votes]
             yield from lift_rows(columns, labels, behaviour, marked.group)
@@ -129,7 +127,7 @@ def _of_behaviour(
     behaviour: str, votes: Sequence[int], columns: Columns, marked: Marked
 ) -> Iterator[Figure]:
     """Yield the areas of all columns, and those of each metric less each trivial baseline."""
-    either, both = ([float(n >= least) for n in votes] for least in (1, 2))
+    either = [float(n > 0) for n in votes]
     values = columns.values | {SPEAKER: _rates(marked, either)}
     rows = area_rows(
         columns._replace(values=values),
@@ -138,25 +136,12 @@ def _of_behaviour(
         f"{int(sum(either))} of {len(votes)} turns are marked",
         groups=marked.group,
         within=(WITHIN, marked.system),
-        also={BOTH: both} if behaviour != ANY and any(both) else None,
     )
     known = find_metrics().metrics
     for row in rows:
         named = row.baseline and known[row.metric].judges == "conversation"
         why = "; ".join(filter(None, [NAMED if named else "", row.why]))
         yield msgspec.structs.replace(row, why=why)
-
-
-def _decided(
-    behaviour: str, votes: Sequence[int], columns: Columns, marked: Marked
-) -> Iterator[Figure]:
-    """Yield the balanced accuracy of calling flawed what scores lower than the median elsewhere."""
-    labels = [float(n > 0) for n in votes]
-    for name, values in columns.low().items():
-        flagged = above_median_elsewhere(values, marked.group)
-        accuracy = balanced_accuracy(flagged, labels, groups=marked.group)
-        why = f"below the median on the other half of the persons: {sum(flagged):.0f} turns"
-        yield columns.row(name, BALANCED, accuracy, behaviour, why)
 
 
 def _released(behaviour: str, votes: Sequence[int], marked: Marked) -> Iterator[Figure]:
@@ -173,8 +158,7 @@ def _released(behaviour: str, votes: Sequence[int], marked: Marked) -> Iterator[
         if len(votes_given) == len(votes):
             labels = [float(n > 0) for n in votes]
             areas = roc_areas({name: votes_given}, labels, groups=marked.group)
-            decided = balanced_accuracy(votes_given, labels, groups=marked.group)
-            measured = {AREA: areas.areas[name], BALANCED: decided}
+            measured = {AREA: areas.areas[name]}
             if behaviour == ANY:
                 lift = review_lifts({name: votes_given}, labels, groups=marked.group).lifts[name]
                 measured |= {LIFT: lift}

@@ -144,9 +144,8 @@ def _nothing_to_judge(response: Response) -> str | None:
 
 
 def _triples(responses: Sequence[Response], extractor: Seq2Seq) -> list[list[Triple]]:
-    from grice_research.published_models.seq2seq import (
-        Search,
-    )  # metrics are listed without an engine
+    # metrics are listed without an engine
+    from grice_research.published_models.seq2seq import Search
 
     prompts = [
         extraction_source(relation, _history(response), response.text)
@@ -173,8 +172,7 @@ def _history(response: Response) -> str:
 def _likeness(triples: Sequence[Triple], comet: Seq2Seq, embedder: Encoder) -> list[KnownTail]:
     """Return for each triple the tail of COMET that is most like its own."""
     from grice.numeric import unit_cosine
-    from grice_research.metrics.comet import query
-    from grice_research.published_models.seq2seq import Search
+    from grice_research.published_models.seq2seq import Search, query
 
     queries = [query(triple.head, triple.relation) for triple in triples]
     written = comet.write(queries, Search(BEAMS, BEAMS, PIECES, NO_REPEAT))

@@ -18,7 +18,7 @@ import numpy as np
 from tokenizers import Tokenizer
 
 from grice.errors import ModelError, ModelFolderError
-from grice.models.conversion import FAMILIES, convert, needed, read_config, read_tensors
+from grice.models.conversion import needed, read_config, read_tensors
 from grice.models.embedded import encoder
 
 if TYPE_CHECKING:
@@ -85,8 +85,6 @@ def read_pickle(path: Path, *, trusted: bool) -> dict[str, Any]:
 
 
 FLOAT32: Literal["float32"] = "float32"
-SEPARATOR = "\n"
-"""Stands between what a decoder alone reads and what it writes: every vocabulary has it."""
 ENCODERS, WRITERS = ("bert", "roberta"), ("bart", "t5")
 COMPLETED = {
     "normalize_before": False,
@@ -97,16 +95,8 @@ COMPLETED = {
 
 
 def convert_seq2seq(source: Path, target: Path) -> dict[str, CardValue]:
-    """Convert an encoder-decoder, or a decoder alone, and return what its card states."""
+    """Convert an encoder-decoder, and return what its card states."""
     config = read_config(source)
-    if config.get("model_type") in FAMILIES:
-        with checkpoint(source) as whole:
-            positions = convert(whole, target, quantization=FLOAT32)
-        return {
-            "positions": positions,
-            "separator": SEPARATOR,
-            "end": str(read_config(target)["eos_token"]),
-        }
     with checkpoint(source) as whole:
         converted = _converted(whole, target, config, WRITERS, "encoder-decoders")
     first = config.get("forced_bos_token_id")

@@ -1,7 +1,5 @@
 """Published encoder-decoders (T5, BART) on CTranslate2: text in, text out, by beam search.
 
-A decoder alone that was trained as these are answers the same.
-
 ``exact`` gives what transformers gives in float32, with one difference of the engines: where
 repeated n-grams are forbidden, CTranslate2 searches with what is left made to sum to one,
 transformers without. Texts in which something was forbidden are therefore scored once more, each by
@@ -27,11 +25,8 @@ from grice_research.published_models.convert import convert_seq2seq
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tokenizers import Tokenizer
-
-    from grice.models.cache import Cache
     from grice.models.folder import ModelFolder
-    from grice.models.loader import Mode, ModelLoader
+    from grice.models.loader import ModelLoader
 
 ROWS = 64
 """Texts that are continued at once, over all prompts and beams."""
@@ -39,19 +34,12 @@ SPACES = re.compile(r" (?=[.?!,]|n't\b|'(?:m|s|ve|re)\b)")
 
 
 class Search(NamedTuple):
-    """How texts are looked for.
-
-    Attributes:
-        beams: Width of the search.
-        returned: Texts that are returned, at most ``beams``.
-        max_pieces: Longest text in pieces, the piece that ends it included.
-        no_repeat: Length of n-grams of pieces that may not come twice; 0 allows all.
-    """
+    """How texts are looked for."""
 
     beams: int
-    returned: int
-    max_pieces: int
-    no_repeat: int = 0
+    returned: int  # at most ``beams``
+    max_pieces: int  # of a text, the piece that ends it included
+    no_repeat: int = 0  # length of n-grams of pieces that may not come twice; 0 allows all
 
 
 @runtime_checkable
@@ -70,63 +58,34 @@ class Seq2Seq(Protocol):
 
 
 class Seq2SeqSettings(Settings, frozen=True):
-    """Settings of type ``seq2seq``.
+    """Settings of type ``seq2seq``."""
 
-    Attributes:
-        arithmetic: ``float32`` or ``int8`` in both modes; empty leaves it to the mode.
-        positions: Most pieces of a prompt; 0 if the model has no limit.
-        first: Piece that every output begins with.
-        separator: Stands behind a prompt that a decoder alone continues; empty for an
-            encoder-decoder.
-        end: Piece that ends what a decoder alone writes.
-    """
-
-    arithmetic: str = ""
-    positions: Annotated[int, msgspec.Meta(ge=0)] = 0
-    first: str = ""
-    separator: str = ""
-    end: str = ""
-
-
-class Engine(Protocol):
-    """Search options of text generation, all in pieces of the vocabulary."""
-
-    end: str
-
-    def read(self, prompt: str, search: Search) -> list[str]:
-        """Return the pieces of a prompt, as many as there is room for."""
-        ...
-
-    def hypotheses(
-        self, sources: Sequence[list[str]], search: Search, count: int
-    ) -> list[list[tuple[list[str], float]]]:
-        """Return so many outputs per prompt with their mean log probabilities."""
-        ...
-
-    def log_probabilities(self, source: list[str], body: list[str]) -> list[float]:
-        """Return those of the pieces of an output, and of the piece that ends it."""
-        ...
+    arithmetic: str = ""  # float32 or int8 in both modes; empty leaves it to the mode
+    positions: Annotated[int, msgspec.Meta(ge=0)] = 0  # most pieces of a prompt; 0: no limit
+    first: str = ""  # piece that every output begins with
 
 
 class EmbeddedSeq2Seq:
-    """A :class:`Seq2Seq` whose answers are kept."""
+    """A :class:`Seq2Seq` whose answers are cached."""
 
-    def __init__(
-        self,
-        folder: ModelFolder,
-        settings: Seq2SeqSettings,
-        cache: Cache,
-        *,
-        mode: Mode,
-        threads: int,
-    ) -> None:
-        arithmetic = settings.arithmetic or {"exact": "float32", "fast": "int8"}[mode]
+    def __init__(self, folder: ModelFolder, settings: Seq2SeqSettings, loader: ModelLoader) -> None:
+        arithmetic = settings.arithmetic or {"exact": "float32", "fast": "int8"}[loader.mode]
         self.identity = f"{folder.identity}/{arithmetic}/ct2-{ctranslate2.__version__}"
-        self._cache = cache
-        self._threads = threads
+        self._cache = loader.cache
+        self._threads = loader.workers
         self._tokenizer = open_tokenizer(folder)
         self._alone = arithmetic == "float32"
-        self._engine = _open_engine(folder, settings, self._tokenizer, arithmetic, threads)
+        self._positions = settings.positions
+        self._first = [settings.first] if settings.first else []
+        # T5 and BART end what they read as they end what they write.
+        self._end = "".join(self._tokenizer.encode("").tokens[-1:])
+        self._engine = ctranslate2.Translator(
+            str(folder.path),
+            device="cpu",
+            compute_type=arithmetic,
+            inter_threads=loader.workers,
+            intra_threads=1,
+        )
 
     def knows(self, piece: str) -> bool:
         """Return whether something is one piece of the vocabulary."""
@@ -144,14 +103,26 @@ class EmbeddedSeq2Seq:
         )
 
     def _computed(self, prompts: Sequence[str], search: Search) -> list[tuple[Generated, ...]]:
-        sources = [self._engine.read(prompt, search) for prompt in prompts]
+        sources = list(map(self._pieces, prompts))
         written: list[tuple[Generated, ...]] = [()] * len(prompts)
-        count = search.beams if search.no_repeat else search.returned
 
         def compute(batch: list[int]) -> None:
-            results = self._engine.hypotheses([sources[i] for i in batch], search, count)
+            results = self._engine.translate_batch(
+                [sources[i] for i in batch],
+                target_prefix=[self._first for _ in batch],
+                beam_size=search.beams,
+                num_hypotheses=search.beams if search.no_repeat else search.returned,
+                # Transformers counts the piece that starts the output, too.
+                max_decoding_length=search.max_pieces - 1,
+                min_decoding_length=0,  # as transformers: the end may come first
+                max_input_length=0,
+                no_repeat_ngram_size=search.no_repeat,
+                return_scores=True,
+                return_end_token=True,
+            )
             for i, result in zip(batch, results, strict=True):
-                best = self._best(sources[i], result, search)
+                found = zip(result.hypotheses, map(float, result.scores), strict=True)
+                best = self._best(sources[i], list(found), search)
                 written[i] = tuple(Generated(self._text(pieces), score) for pieces, score in best)
 
         most = 1 if self._alone else max(1, ROWS // search.beams)
@@ -162,6 +133,12 @@ class EmbeddedSeq2Seq:
         ]
         run_batches(compute, batches, self._threads)
         return written
+
+    def _pieces(self, prompt: str) -> list[str]:
+        """Return the pieces of a prompt, as many as there is room for."""
+        pieces = list(self._tokenizer.encode(tokenizable(prompt)).tokens)
+        room = self._positions
+        return pieces if not room or len(pieces) <= room else [*pieces[: room - 1], pieces[-1]]
 
     def _best(
         self, source: list[str], results: Sequence[tuple[list[str], float]], search: Search
@@ -182,136 +159,14 @@ class EmbeddedSeq2Seq:
 
     def _score(self, source: list[str], pieces: list[str]) -> float:
         """Return the mean log probability of a hypothesis, its end included if it has one."""
-        body = pieces[:-1] if pieces[-1:] == [self._engine.end] else pieces
-        logs = self._engine.log_probabilities(source, body)[: len(pieces)]
+        body = pieces[:-1] if pieces[-1:] == [self._end] else pieces
+        (result,) = self._engine.score_batch([source], [body], max_input_length=0)
+        logs = list(result.log_probs)[: len(pieces)]
         return float(sum(logs)) / max(1, len(logs))
 
     def _text(self, pieces: Sequence[str]) -> str:
         ids = [self._tokenizer.token_to_id(piece) for piece in pieces]
         return cleaned(self._tokenizer.decode([i for i in ids if i is not None]))
-
-
-class EncoderDecoder:
-    """An :class:`Engine` with an encoder."""
-
-    def __init__(
-        self,
-        translator: ctranslate2.Translator,
-        tokenizer: Tokenizer,
-        positions: int,
-        first: str,
-    ) -> None:
-        self._translator, self._tokenizer, self._positions = translator, tokenizer, positions
-        self._first = [first] if first else []
-        # T5 and BART end what they read as they end what they write.
-        self.end = "".join(tokenizer.encode("").tokens[-1:])
-
-    def read(self, prompt: str, search: Search) -> list[str]:
-        """Return the pieces of a prompt; see :class:`Engine`."""
-        del search
-        pieces = list(self._tokenizer.encode(tokenizable(prompt)).tokens)
-        room = self._positions
-        return pieces if not room or len(pieces) <= room else [*pieces[: room - 1], pieces[-1]]
-
-    def hypotheses(
-        self, sources: Sequence[list[str]], search: Search, count: int
-    ) -> list[list[tuple[list[str], float]]]:
-        """Return outputs; see :class:`Engine`."""
-        results = self._translator.translate_batch(
-            list(sources),
-            target_prefix=[self._first for _ in sources],
-            beam_size=search.beams,
-            num_hypotheses=count,
-            # Transformers counts the piece that starts the output, too.
-            max_decoding_length=search.max_pieces - 1,
-            min_decoding_length=0,  # as transformers: the end may come first
-            max_input_length=0,
-            no_repeat_ngram_size=search.no_repeat,
-            return_scores=True,
-            return_end_token=True,
-        )
-        return [list(zip(r.hypotheses, map(float, r.scores), strict=True)) for r in results]
-
-    def log_probabilities(self, source: list[str], body: list[str]) -> list[float]:
-        """Return those of an output; see :class:`Engine`."""
-        (result,) = self._translator.score_batch([source], [body], max_input_length=0)
-        return list(result.log_probs)
-
-
-class Continuation:
-    """A decoder alone, an :class:`Engine`: it goes on behind a prompt and a separator.
-
-    N-grams that may not come twice are those of what it writes: what it reads does not count.
-    """
-
-    def __init__(
-        self,
-        generator: ctranslate2.Generator,
-        tokenizer: Tokenizer,
-        separator: str,
-        end: str,
-        positions: int,
-    ) -> None:
-        self._generator, self._tokenizer = generator, tokenizer
-        self._separator = list(tokenizer.encode(separator, add_special_tokens=False).tokens)
-        self.end, self._positions = end, positions
-
-    def read(self, prompt: str, search: Search) -> list[str]:
-        """Return the pieces of a prompt and of the separator; the text has room behind them.
-
-        Where both are too long for the network, the prompt has half of the room at least.
-        """
-        room = max(self._positions // 2, self._positions - search.max_pieces) - len(self._separator)
-        pieces = list(self._tokenizer.encode(tokenizable(prompt)).tokens)
-        return [*(pieces[:room] if self._positions else pieces), *self._separator]
-
-    def hypotheses(
-        self, sources: Sequence[list[str]], search: Search, count: int
-    ) -> list[list[tuple[list[str], float]]]:
-        """Return continuations with their mean log probabilities."""
-        longest = max(map(len, sources))
-        left = self._positions - longest if self._positions else search.max_pieces
-        results = self._generator.generate_batch(
-            list(sources),
-            include_prompt_in_result=False,
-            beam_size=search.beams,
-            num_hypotheses=count,
-            max_length=min(search.max_pieces, left),
-            min_length=0,  # the end may come first
-            no_repeat_ngram_size=search.no_repeat,
-            end_token=self.end,
-            return_scores=True,
-            return_end_token=True,
-        )
-        return [list(zip(r.sequences, map(float, r.scores), strict=True)) for r in results]
-
-    def log_probabilities(self, source: list[str], body: list[str]) -> list[float]:
-        """Return those of the pieces of a continuation, and of the piece that ends it."""
-        (result,) = self._generator.score_batch([[*source, *body, self.end]])
-        return list(result.log_probs)[len(source) - 1 :]
-
-
-def _open_engine(
-    folder: ModelFolder,
-    settings: Seq2SeqSettings,
-    tokenizer: Tokenizer,
-    arithmetic: str,
-    threads: int,
-) -> Engine:
-    given = {"device": "cpu", "inter_threads": threads, "intra_threads": 1}
-    directory = str(folder.path)
-    if settings.separator:
-        if tokenizer.token_to_id(settings.end) is None:
-            raise ModelFolderError(
-                f"{directory}: card.toml: settings.end {settings.end!r} is no piece of the "
-                "vocabulary; state the one that ends what this decoder writes"
-            )
-        generator = ctranslate2.Generator(directory, compute_type=arithmetic, **given)
-        return Continuation(
-            generator, tokenizer, settings.separator, settings.end, settings.positions
-        )
-    translator = ctranslate2.Translator(directory, compute_type=arithmetic, **given)
-    return EncoderDecoder(translator, tokenizer, settings.positions, settings.first)
 
 
 def _was_restricted(pieces: Sequence[str], no_repeat: int) -> bool:
@@ -338,4 +193,37 @@ def cleaned(text: str) -> str:
 )
 def seq2seq(folder: ModelFolder, settings: Seq2SeqSettings, loader: ModelLoader) -> EmbeddedSeq2Seq:
     """Open an encoder-decoder."""
-    return EmbeddedSeq2Seq(folder, settings, loader.cache, mode=loader.mode, threads=loader.workers)
+    return EmbeddedSeq2Seq(folder, settings, loader)
+
+
+GENERATE = "[GEN]"
+"""Token behind the relation."""
+RELATION = "xWant"
+"""One of the names that the released training adds to the vocabulary."""
+
+
+def query(head: str, relation: str) -> str:
+    """Return what COMET continues.
+
+    >>> query("PersonX eats", "xWant")
+    'PersonX eats xWant [GEN]'
+    """
+    return f"{head} {relation} {GENERATE}"
+
+
+@model_type(
+    "comet",
+    task="tails of events",
+    protocol=Seq2Seq,
+    settings=Seq2SeqSettings,
+    convert=convert_seq2seq,
+)
+def comet(folder: ModelFolder, settings: Seq2SeqSettings, loader: ModelLoader) -> EmbeddedSeq2Seq:
+    """Open a COMET (Hwang et al., AAAI 2021): BART-large, fine-tuned on ATOMIC-2020."""
+    model = EmbeddedSeq2Seq(folder, settings, loader)
+    if not model.knows(GENERATE) and not model.knows(RELATION):
+        raise ModelFolderError(
+            f"{folder.path}: no COMET: its vocabulary has neither {GENERATE} nor {RELATION} as "
+            "one piece; a BART that was not trained on ATOMIC would write tails at random"
+        )
+    return model
