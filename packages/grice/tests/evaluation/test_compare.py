@@ -8,12 +8,14 @@ import random
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 from score_files import line, rows_of, write
 
 from grice.cli import main
 from grice.errors import InputError, RecordError
 from grice.evaluation.compare import compare
+from grice.stats.comparison import compare_unpaired
 
 
 @pytest.fixture
@@ -36,18 +38,49 @@ def by_name(result):
     return {metric.metric: metric for metric in result.metrics}
 
 
-def test_a_rise_is_found_and_a_draw_is_not_called_equal(pair):
-    result = by_name(compare(*pair))
-    rise = result["relevance"]
-    assert rise.comparison.verdict == "first higher"
-    assert rise.comparison.difference.value == pytest.approx(0.1, abs=0.02)
-    assert rise.comparison.difference.low > 0.08
-    assert rise.comparison.difference.groups == 20
-    assert "higher than the baseline" in rise.says
-    draw = result["log_length"]
-    assert draw.comparison.verdict == "no significant difference"
-    assert "equal" not in draw.says
-    assert re.search(r"about [\d,]+ more conversations would be needed", draw.says)
+def run_of(name, mean, conversations=40, replies=4, seed=0, **more):
+    draw = random.Random(seed)
+    return [
+        line(f"{name}{c}", t, min(1.0, max(0.0, quality + draw.gauss(0, 0.05))), **more)
+        for c in range(conversations)
+        for quality in [draw.gauss(mean, 0.1)]
+        for t in range(replies)
+    ]
+
+
+@pytest.fixture
+def files(tmp_path):
+    def written(**runs):
+        return [write(tmp_path / f"{name}.jsonl", rows) for name, rows in runs.items()]
+
+    return written
+
+
+SHIFTED, SAME = run_of("c", 0.6, seed=1), run_of("c", 0.6, seed=3)
+RISE = [{**row, "value": 0.9 * row["value"] + 0.1} for row in SHIFTED]
+
+
+@pytest.mark.parametrize(
+    ("other", "paired", "verdict", "words"),
+    [
+        (RISE, True, "first higher", "higher than the baseline"),
+        (SAME, True, "no significant difference", "more conversations would be needed"),
+        (run_of("y", 0.75, seed=2), False, "first higher", "unpaired"),
+        (run_of("y", 0.6, seed=4), False, "no significant difference", "from the baseline"),
+        (run_of("y", 0.6, 1), False, None, "nothing can be said"),
+    ],
+)
+def test_runs_over_the_same_and_over_other_conversations(files, other, paired, verdict, words):
+    result = compare(*files(a=SHIFTED, b=other))
+    [metric] = result.metrics
+    assert (result.paired, words in metric.says, "equal" in metric.says) == (paired, True, False)
+    if verdict is None:
+        assert metric.comparison is None
+        return
+    gap = metric.comparison.difference
+    assert metric.comparison.verdict == verdict
+    assert gap.low < gap.value < gap.high
+    assert (gap.low > 0) == (metric.comparison.p_value < 0.05) == (verdict == "first higher")
 
 
 def test_p_values_are_corrected_over_the_metrics(pair):
@@ -177,34 +210,29 @@ def test_the_command_prints_reads_gzip_and_writes_a_page_that_loads_nothing(pair
     assert "higher than the baseline" in html
 
 
-def test_text_of_the_files_is_data_on_the_page_and_the_terminal(tmp_path, capsys):
-    evil = "<script>alert(1)</script>\x1b[31m"
-    rows = [[line(evil + str(c), 0, v) for c in range(11)] for v in (0.1, 0.2)]
-    files = [write(tmp_path / n, r) for n, r in zip("ab", rows, strict=True)]
-    assert main(["compare", *files, "--report", str(tmp_path / "p.html")]) == 0
-    assert "\x1b" not in capsys.readouterr().out
-    assert "<script>" not in (tmp_path / "p.html").read_text()
-
-
 def test_the_page_and_the_terminal_show_the_replies_that_moved(tmp_path, capsys):
     replies = [f"Reply {i} says <b>so</b>." for i in range(12)]
+    evil = "<script>alert(1)</script>\x1b[31m"
     chats = tmp_path / "chats.jsonl"
     chats.write_text(
         "".join(
-            json.dumps({"id": f"c{i}", "turns": [{"speaker": "A", "text": "Well?"},
+            json.dumps({"id": f"{evil}{i}", "turns": [{"speaker": "A", "text": "Well?"},
                                                   {"speaker": "B", "text": reply}]}) + "\n"
             for i, reply in enumerate(replies)
         ),
         "utf-8",
     )  # fmt: skip
     files = [
-        write(tmp_path / name, [line(f"c{i}", 1, value - 0.05 * i * up) for i in range(12)])
+        write(tmp_path / name, [line(f"{evil}{i}", 1, value - 0.05 * i * up) for i in range(12)])
         for name, value, up in (("a.jsonl", 0.9, 0), ("b.jsonl", 0.8, 1))
     ]
     page = tmp_path / "page.html"
     assert main(["compare", *files, "--texts", str(chats), "--report", str(page)]) == 0
-    assert "“Reply 11 says <b>so</b>.”" in capsys.readouterr().out
-    assert "Reply 11 says &lt;b&gt;so&lt;/b&gt;." in page.read_text("utf-8")
+    shown, html = capsys.readouterr().out, page.read_text("utf-8")
+    assert "“Reply 11 says <b>so</b>.”" in shown
+    assert "\x1b" not in shown
+    assert "Reply 11 says &lt;b&gt;so&lt;/b&gt;." in html
+    assert "<script>" not in html
     result = compare(*files, texts=str(chats))
     moved = result.metrics[0].moved
     assert [metric.items[0].text for metric in moved] == replies[:-6:-1]
@@ -216,3 +244,33 @@ def test_texts_of_other_conversations_are_refused(pair, tmp_path):
     chats.write_text('{"id": "elsewhere", "turns": [{"speaker": "A", "text": "Hi"}]}\n', "utf-8")
     with pytest.raises(InputError, match="none of the conversations that moved is in it"):
         compare(*pair, texts=str(chats))
+
+
+def test_the_interval_covers_the_difference_and_agrees_with_its_p_value():
+    covered, rng = 0, np.random.default_rng(7)
+    for _ in range(200):
+        a, b = rng.normal(0.0, 1.0, 30), rng.normal(0.5, 2.0, 20)
+        [tested] = compare_unpaired({"b": b, "a": a}, {"b": range(20), "a": range(30)}).comparisons
+        gap = tested.difference
+        covered += gap.low <= 0.5 <= gap.high
+        assert (tested.p_value < 0.05) == (gap.side(0) != "either")
+    assert 181 <= covered <= 198
+
+
+def test_a_corrected_verdict_says_why_it_leaves_the_interval(files):
+    run_rows = run_of("c", 0.5, 30, 1, seed=1)
+    draw = random.Random(2)
+    # By t about 2.7 of 29 degrees of freedom: p is 0.01 by itself, 0.1 among ten.
+    shifted = [
+        {**row, "value": row["value"] + 0.025 + 0.05 * (-1) ** i} for i, row in enumerate(run_rows)
+    ]
+    names = [f"m{i}" for i in range(9)]
+    same = [{**row, "metric": n, "signature": f"{n}:1"} for n in names for row in run_rows]
+    noise = [{**row, "value": row["value"] + draw.gauss(0, 0.05)} for row in same]
+    [metric, *_] = compare(*files(a=[*run_rows, *same], b=[*shifted, *noise])).metrics
+    gap = metric.comparison.difference
+    leaves_out = gap.low > 0 or gap.high < 0
+    rejected = metric.comparison.verdict != "no significant difference"
+    assert leaves_out
+    assert not rejected
+    assert "corrected over all metrics" in metric.says

@@ -166,3 +166,38 @@ def test_scores_at_both_ends_of_the_scale_are_on_it(tmp_path):
     file = write(tmp_path / "out.jsonl", [line(f"c{i}", 0, i % 2) for i in range(12)])
     with pytest.raises(InputError, match="its scores lie between 0 and 1, a threshold of 2"):
         gate_file(file, Rules({"relevance": 2.0}))
+
+
+def test_a_gate_fails_where_the_mean_dropped(tmp_path, capsys):
+    old, same, worse = (
+        write(tmp_path / name, scores(40, mean))
+        for name, mean in (("old", 0.7), ("same", 0.7), ("worse", 0.6))
+    )
+    rules = Rules(max_drop={EVERY: 0.02})
+    [kept] = gate_file(same, rules, old).checks
+    [lost] = gate_file(worse, rules, old).checks
+    assert (kept.verdict, lost.verdict) == ("passed", "failed")
+    assert "a drop of at most 0.02 wanted" in lost.says
+    assert main(["gate", same, "--baseline", old, "--max-drop", "0.02", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["passed"]
+    assert main(["gate", worse, "--baseline", old, "--max-drop", "relevance=0.02"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["--min", "relevance=1.5"], "its scores lie between 0 and 1"),
+        (["--max-share-below", "relevance:-1=0.1"], "its scores lie between 0 and 1"),
+        (["--max-drop", "0.1"], "--baseline and --max-drop belong together"),
+        (["--baseline", "{old}", "--min", "relevance=0.5"], "belong together"),
+        (["--baseline", "{old}", "--max-drop", "-0.1"], "a drop is 0 or more"),
+        (["--baseline", "{old}", "--max-drop", "coherence=0.1"], "no scores of metric 'coherence'"),
+        (["--baseline", "{other}", "--max-drop", "0.1"], "not computed alike"),
+    ],
+)
+def test_thresholds_that_decide_nothing_are_refused(tmp_path, capsys, words, problem):
+    rows = [{**row, "value": min(1.0, max(0.0, row["value"]))} for row in scores(40, 0.7)]
+    old, new = write(tmp_path / "old", rows), write(tmp_path / "new", rows)
+    other = write(tmp_path / "other", [{**row, "signature": "relevance:0"} for row in rows])
+    assert main(["gate", new, *[word.format(old=old, other=other) for word in words]]) == 2
+    assert problem in capsys.readouterr().err
