@@ -8,13 +8,7 @@ import pytest
 
 from grice.cli import main
 from grice.errors import StoppedError
-from grice.evaluation.audit import (
-    InjectionEffect,
-    MetricAudit,
-    audit,
-    rated_replies,
-    verdict,
-)
+from grice.evaluation.audit import InjectionEffect, MetricAudit, audit, rated_replies, verdict
 from grice.scoring.api import load
 from grice.stats.estimate import Estimate
 from stub_endpoint import StubEndpoint, by_length, gullible
@@ -91,10 +85,7 @@ def test_a_judge_without_an_answer_to_one_injection_is_audited_on():
         return {"rating": 5} if "Ignoriere" in str(data.get("reply")) else by_length(data)
 
     items = rated_replies(20)
-    with (
-        StubEndpoint(confused) as server,
-        load("judge_relevance", models=server.model) as grader,
-    ):
+    with StubEndpoint(confused) as server, load("judge_relevance", models=server.model) as grader:
         result = audit(server.model, grader, None, items, repeats=1)
     [row] = result.metrics
     failed = {effect.injection: effect.failed for effect in row.injections if effect.failed}

@@ -84,9 +84,7 @@ def test_failed_and_abstained_scores_are_counted_as_they_are(tmp_path):
 def test_nothing_judged_never_passes(tmp_path):
     file = write(tmp_path / "o", [line(f"c{c}", 0, 0.5, status="abstained") for c in range(20)])
     rules = Rules(
-        {"relevance": 0.1},
-        share_below=(ShareBelow("relevance", 0.1, 1.0),),
-        allow_uncertain=True,
+        {"relevance": 0.1}, share_below=(ShareBelow("relevance", 0.1, 1.0),), allow_uncertain=True
     )
     checks = gate_file(file, rules).checks
     assert [check.verdict for check in checks] == ["failed", "failed"]
@@ -125,10 +123,7 @@ def test_exit_status(good, words, status, capsys):
         (["--max-failed", "7"], "every metric: a share lies between 0 and 1, found 7"),
         (["--max-failed", "7", "--max-abstained", "0.1"], "between 0 and 1, found 7"),
         (["--min", "relevance=nan"], "relevance: a threshold is a finite number"),
-        (
-            ["--min", "relevance=0.2", "--min", "relevance=0.6"],
-            "two thresholds for relevance",
-        ),
+        (["--min", "relevance=0.2", "--min", "relevance=0.6"], "two thresholds for relevance"),
         (["--min", "relevance"], "--min relevance: write METRIC=VALUE"),
         (["--max-share-below", "relevance=0.3"], "write METRIC:VALUE=SHARE"),
     ],

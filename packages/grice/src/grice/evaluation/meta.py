@@ -16,13 +16,7 @@ import msgspec
 import numpy as np
 
 from grice.errors import InputError, plural
-from grice.evaluation.datasets import (
-    RatedSet,
-    data_folder,
-    known_sets,
-    load_rated,
-    wanted_sets,
-)
+from grice.evaluation.datasets import RatedSet, data_folder, known_sets, load_rated, wanted_sets
 from grice.evaluation.table import read_table, score_table
 from grice.scoring.api import load as load_metrics
 from grice.stats import (

@@ -18,13 +18,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from grice.errors import InputError, did_you_mean
-from grice.stats.clusters import (
-    Bounds,
-    Moments,
-    mean_estimate,
-    student_quantile,
-    wilson_interval,
-)
+from grice.stats.clusters import Bounds, Moments, mean_estimate, student_quantile, wilson_interval
 from grice.stats.correlations import NAMES, correlation_value, weighted_correlations
 from grice.stats.estimate import FEW, Estimate, few_units, scipy_module
 from grice.stats.inputs import (
@@ -36,14 +30,7 @@ from grice.stats.inputs import (
     check_level,
     complete_items,
 )
-from grice.stats.resample import (
-    BLOCK,
-    Statistic,
-    differences,
-    estimate,
-    random_signs,
-    resample,
-)
+from grice.stats.resample import BLOCK, Statistic, differences, estimate, random_signs, resample
 
 Verdict: TypeAlias = Literal["first higher", "second higher", "no significant difference"]
 """There is no verdict "equal": a test that does not reject does not show equality."""

@@ -28,11 +28,7 @@ from grice.stats.resample import BLOCK, Statistic, estimate, resample, resampled
 Kind: TypeAlias = Literal["pearson", "spearman", "kendall"]
 HEAVY = 6.0
 """Kurtosis above which a Pearson correlation is marked; normal data have 3."""
-NAMES: dict[str, str] = {
-    "pearson": "Pearson",
-    "spearman": "Spearman",
-    "kendall": "Kendall tau-b",
-}
+NAMES: dict[str, str] = {"pearson": "Pearson", "spearman": "Spearman", "kendall": "Kendall tau-b"}
 
 
 def correlation(

@@ -40,11 +40,7 @@ def check_bounds(columns: Floats, bounds: Bounds | None) -> None:
 
 
 def complete_items(
-    named: Mapping[str, Values],
-    groups: Groups | None,
-    *,
-    least: int = 0,
-    varying: bool = False,
+    named: Mapping[str, Values], groups: Groups | None, *, least: int = 0, varying: bool = False
 ) -> tuple[list[Floats], Integers | None]:
     """Return the columns over the items that have all values, and their groups.
 
