@@ -231,18 +231,10 @@ def test_absent_judges_are_left_out():
     assert estimate.n == 5
 
 
-@pytest.mark.parametrize("measure", ["krippendorff_alpha", "ceiling"])
-def test_agreement_intervals_cover_and_honour_conversations(measure):
-    truth = {"krippendorff_alpha": 0.5, "ceiling": math.sqrt(0.75)}[measure]
-    held = 0
-    for seed in range(100):
-        estimate = getattr(stats, measure)(judged(60, 3, 1.0, seed), seed=seed)
-        held += estimate.low <= truth <= estimate.high
-    assert held >= 87
+@pytest.mark.parametrize("measure", [stats.krippendorff_alpha, stats.ceiling])
+def test_copies_of_items_in_a_conversation_bring_nothing_new(measure):
     table = judged(30, 3, 1.0)
-    alone = getattr(stats, measure)(table)
-    copied = getattr(stats, measure)(
-        np.repeat(table, 5, axis=0), groups=np.repeat(np.arange(30), 5)
-    )
+    alone = measure(table)
+    copied = measure(np.repeat(table, 5, axis=0), groups=np.repeat(np.arange(30), 5))
     assert copied.groups == 30
     assert copied.high - copied.low == pytest.approx(alone.high - alone.low, rel=0.15)

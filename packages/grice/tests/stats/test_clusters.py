@@ -90,19 +90,6 @@ def test_equal_values_within_clusters_count_once():
     assert figures(copied) == pytest.approx(figures(single))
 
 
-def test_interval_covers_the_truth_as_often_as_it_says():
-    rng = random.Random(7)
-    covered = 0
-    for _ in range(400):
-        clusters = []
-        for _ in range(12):
-            level = rng.gauss(0.5, 0.2)
-            clusters.append([rng.gauss(level, 0.1) for _ in range(rng.randint(1, 9))])
-        interval = collect(clusters)
-        covered += interval.low <= 0.5 <= interval.high
-    assert 0.91 <= covered / 400 <= 0.98
-
-
 def test_too_little_is_said_plainly():
     assert collect([]) is None
     assert collect([[], []]) is None
