@@ -77,22 +77,15 @@ def chat(place, monkeypatch, text, *more, model="tiny"):
     return main([*words, *options(place, model), *more])
 
 
-def test_each_line_is_answered_by_base_and_guide(place, guide, monkeypatch, capsys):
+@pytest.mark.parametrize(("strength", "same"), [("100", False), ("0", True)])
+def test_each_line_is_answered_by_base_and_guide(place, guide, monkeypatch, capsys, strength, same):
     capsys.readouterr()
-    given = ["--guide", str(guide), "--strength", "100"]
-    assert chat(place, monkeypatch, "i eat\n\nB sleep\n", *given, "--json") == 0
+    options = ["--guide", str(guide), "--strength", strength, "--json"]
+    assert chat(place, monkeypatch, "i eat\n\nB sleep\n", *options) == 0
     first, second = map(json.loads, capsys.readouterr().out.splitlines())
     assert (first["message"], second["message"]) == ("i eat", "B sleep")
     assert first["base"]["scores"][0]["metric"] == "names_b"
-    assert first["guided"]["text"] != first["base"]["text"]
-
-
-def test_without_strength_the_guided_reply_is_that_of_the_base(place, guide, monkeypatch, capsys):
-    capsys.readouterr()
-    given = ["--guide", str(guide), "--strength", "0"]
-    assert chat(place, monkeypatch, "i eat\n", *given, "--json") == 0
-    answer = json.loads(capsys.readouterr().out)
-    assert answer["guided"]["text"] == answer["base"]["text"]
+    assert (first["guided"]["text"] == first["base"]["text"]) is same
 
 
 def test_replies_stand_side_by_side_with_their_scores(place, guide, monkeypatch, capsys):
@@ -104,14 +97,11 @@ def test_replies_stand_side_by_side_with_their_scores(place, guide, monkeypatch,
     assert any(line.strip().startswith("names_b") for line in lines)
 
 
-def test_without_a_guide_the_model_talks_alone(place, monkeypatch, capsys):
-    assert chat(place, monkeypatch, "i eat\n", "--json") == 0
-    assert "guided" not in json.loads(capsys.readouterr().out)
-
-
-def test_nothing_said_is_nothing_answered(place, monkeypatch, capsys):
+def test_without_a_guide_the_model_talks_alone_and_only_when_asked(place, monkeypatch, capsys):
     assert chat(place, monkeypatch, "\n  \n") == 0
     assert capsys.readouterr().out == ""
+    assert chat(place, monkeypatch, "i eat\n", "--json") == 0
+    assert "guided" not in json.loads(capsys.readouterr().out)
 
 
 def test_an_interrupt_ends_it_cleanly(place, monkeypatch, capsys):

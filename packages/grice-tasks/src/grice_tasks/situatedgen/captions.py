@@ -18,7 +18,7 @@ from grice_tasks.overlap import common_length, count_ngrams, shared
 from grice_tasks.situatedgen.words import sentences, words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from grice.stats.inputs import Floats
     from grice_tasks.overlap import Counts
@@ -92,14 +92,6 @@ def rouge_l(output: str, *references: str) -> float:
     return (1 + BETA**2) * precision * recall / (recall + BETA**2 * precision)
 
 
-class _Weighed(NamedTuple):
-    """The weighted n-grams of one text: per order its weights and their norm."""
-
-    weights: tuple[dict[tuple[str, ...], float], ...]
-    norms: tuple[float, ...]
-    length: int
-
-
 class CiderD:
     """CIDEr-D against references whose document frequencies are those of the scored corpus.
 
@@ -110,46 +102,38 @@ class CiderD:
         self._frequencies: Counter[tuple[str, ...]] = Counter()
         for texts in references:
             tokens = [caption_tokens(text) for text in texts]
-            self._frequencies.update(
-                {
-                    gram
-                    for n in range(ORDERS)
-                    for text_tokens in tokens
-                    for gram in _ngrams(text_tokens, n + 1)
-                }
-            )
+            grams = {
+                gram for n in range(ORDERS) for each in tokens for gram in _ngrams(each, n + 1)
+            }
+            self._frequencies.update(grams)
         self._size = math.log(len(references)) if len(references) > 1 else 1.0
 
     def __call__(self, output: str, *references: str) -> float:
         """Return the value of one output, 0 to 10; the mean over its references."""
-        mine = self._weigh(output)
-        values = [self._likeness(mine, self._weigh(text)) for text in references]
-        return sum(values) / len(values)
+        return sum(self._likeness(output, text) for text in references) / len(references)
 
-    def _likeness(self, mine: _Weighed, other: _Weighed) -> float:
+    def _likeness(self, output: str, reference: str) -> float:
+        mine, other = caption_tokens(output), caption_tokens(reference)
         total = 0.0
         for n in range(ORDERS):
+            first, second = self._weights(mine, n + 1), self._weights(other, n + 1)
             both = sum(
-                min(weight, other.weights[n][gram]) * other.weights[n][gram]
-                for gram, weight in mine.weights[n].items()
-                if gram in other.weights[n]
+                min(weight, second[gram]) * second[gram]
+                for gram, weight in first.items()
+                if gram in second
             )
-            norm = mine.norms[n] * other.norms[n]
+            norm = math.prod(
+                math.sqrt(sum(w * w for w in part.values())) for part in (first, second)
+            )
             total += both / norm if norm else both
-        apart = mine.length - other.length
+        apart = max(0, len(mine) - 1) - max(0, len(other) - 1)
         return SCALE * total / ORDERS * math.exp(-(apart**2) / (2 * SIGMA**2))
 
-    def _weigh(self, text: str) -> _Weighed:
-        tokens = caption_tokens(text)
-        weights = tuple(
-            {
-                gram: count * (self._size - math.log(max(1.0, self._frequencies[gram])))
-                for gram, count in _ngrams(tokens, n + 1).items()
-            }
-            for n in range(ORDERS)
-        )
-        norms = tuple(math.sqrt(sum(w * w for w in part.values())) for part in weights)
-        return _Weighed(weights, norms, max(0, len(tokens) - 1))
+    def _weights(self, tokens: tuple[str, ...], order: int) -> dict[tuple[str, ...], float]:
+        return {
+            gram: count * (self._size - math.log(max(1.0, self._frequencies[gram])))
+            for gram, count in _ngrams(tokens, order).items()
+        }
 
 
 CHANGES = (
@@ -160,24 +144,18 @@ ENDINGS = [change.split(":") for change in CHANGES.split()]
 """WordNet's endings and their replacements, in its order: the first that gives a known word."""
 
 
-class _Table(NamedTuple):
-    sets: dict[str, frozenset[int]]
-    irregular: dict[str, tuple[str, ...]]
-
-
 @lru_cache(maxsize=50_000)
 def meanings(word: str) -> frozenset[int]:
     """Return the numbers of the sets of synonyms that a word in lower case is in.
 
     Those of its lemmas count: irregular ones if it has any, else that of its ending.
     """
-    table = _table()
-    lemmas = table.irregular.get(word) or (_lemma(word, table.sets),)
-    own = table.sets.get(word, frozenset())
-    return own.union(*(table.sets.get(lemma, frozenset()) for lemma in lemmas))
+    sets, irregular = _synonyms()
+    forms = (word, *(irregular.get(word) or (_lemma(word, sets),)))
+    return frozenset().union(*(sets.get(form, ()) for form in forms))
 
 
-def _lemma(word: str, known: dict[str, frozenset[int]]) -> str:
+def _lemma(word: str, known: Collection[str]) -> str:
     tail = "ful" if word.endswith("ful") else ""
     stem = word.removesuffix("ful")
     if stem.endswith("ss") or len(stem) <= 2:
@@ -189,7 +167,8 @@ def _lemma(word: str, known: dict[str, frozenset[int]]) -> str:
 
 
 @cache
-def _table() -> _Table:
+def _synonyms() -> tuple[dict[str, set[int]], dict[str, tuple[str, ...]]]:
+    """Return the sets of synonyms of each word, and the lemmas of irregular forms."""
     sets: dict[str, set[int]] = {}
     irregular = {}
     for number, line in enumerate(packaged_text("synonyms.txt.gz").split("\n")):
@@ -199,7 +178,7 @@ def _table() -> _Table:
         else:
             for word in line.split(" "):
                 sets.setdefault(word, set()).add(number)
-    return _Table({word: frozenset(numbers) for word, numbers in sets.items()}, irregular)
+    return sets, irregular
 
 
 ALPHA, STEEPNESS, GAMMA, DELTA = 0.85, 0.20, 0.60, 0.75
@@ -237,6 +216,11 @@ class _Path(NamedTuple):
     distance: int
     used: frozenset[int]
     matches: tuple[_Match | None, ...]
+
+    @property
+    def last(self) -> _Match | None:
+        """The match of the word before."""
+        return self.matches[-1] if self.matches else None
 
 
 def meteor_counts(output: str, reference: str) -> Floats:
@@ -319,17 +303,12 @@ def _align(mine: tuple[str, ...], other: tuple[str, ...]) -> tuple[_Match | None
         paths = [followed for path in paths for followed in _followed(path, j, some, sure=sure)]
         paths.sort(key=_order)
         del paths[BEAM:]
-    return min(paths, key=_ended).matches
+    ended = [path._replace(chunks=path.chunks + (path.last is not None)) for path in paths]
+    return min(ended, key=_order).matches
 
 
 def _order(path: _Path) -> tuple[int, int, int]:
     return -path.exact, path.chunks, path.distance
-
-
-def _ended(path: _Path) -> tuple[int, int, int]:
-    """Return the order of a path whose last chunk has ended."""
-    exact, chunks, distance = _order(path)
-    return exact, chunks + (bool(path.matches) and path.matches[-1] is not None), distance
 
 
 def _followed(path: _Path, j: int, options: Sequence[_Match], *, sure: bool) -> Iterator[_Path]:
@@ -338,30 +317,22 @@ def _followed(path: _Path, j: int, options: Sequence[_Match], *, sure: bool) -> 
     The published program adds a match's displacement to the path it goes out from, so that it
     weighs on later matches of the word and on leaving it apart, and not on the match: so here.
     """
-    distance = path.distance
+    last, distance = path.last, path.distance
     for match in options:
         if match.place in path.used:
             continue
         apart = abs(match.place - j)
-        yield _step(path, match, distance + apart if sure else distance)
+        yield _Path(
+            path.exact + (match.worth == EXACT),
+            path.chunks + (last is not None and last.place != match.place - 1),
+            distance + apart if sure else distance,
+            path.used | {match.place},
+            (*path.matches, match),
+        )
         distance += apart
     if not sure:
-        ended = bool(path.matches) and path.matches[-1] is not None
-        yield path._replace(
-            chunks=path.chunks + ended, distance=distance, matches=(*path.matches, None)
-        )
-
-
-def _step(path: _Path, match: _Match, distance: int) -> _Path:
-    last = path.matches[-1] if path.matches else None
-    broken = last is not None and last.place != match.place - 1
-    return _Path(
-        path.exact + (match.worth == EXACT),
-        path.chunks + broken,
-        distance,
-        path.used | {match.place},
-        (*path.matches, match),
-    )
+        chunks = path.chunks + (last is not None)
+        yield path._replace(chunks=chunks, distance=distance, matches=(*path.matches, None))
 
 
 def _worths(mine: str, other: str) -> tuple[float, ...]:
