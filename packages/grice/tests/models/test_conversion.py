@@ -63,6 +63,19 @@ def test_int8_weights_move_the_numbers_a_little(tmp_path):
     assert 0 < np.abs(ours - theirs).max() < 0.3
 
 
+def test_rotary_positions_are_stated_at_the_top_or_in_a_table(tmp_path):
+    tensors, target = weights(), tmp_path / "model"
+    source = write_folder(
+        tmp_path / "source",
+        "llama",
+        tensors,
+        rope_theta=1.0,
+        rope_parameters={"rope_type": "default", "rope_theta": 10_000.0},
+    )
+    folder = converted(source, target, quantization="float32")
+    np.testing.assert_allclose(*scored(folder, tensors), atol=1e-5)
+
+
 @pytest.mark.parametrize(
     ("parts", "kind", "error"), [(1, "F16", 0.01), (1, "BF16", 0.1), (2, "F32", 1e-5)]
 )
@@ -140,6 +153,7 @@ def test_a_gguf_file_of_another_kind_is_refused(tmp_path, changed, message):
     [
         ({"model_type": "bert"}, "not 'bert'"),
         ({"rope_scaling": {"factor": 8.0}}, "rope_scaling"),
+        ({"rope_parameters": {"rope_type": "yarn", "factor": 8.0}}, "rope_scaling"),
         ({"num_attention_heads": 0}, "cannot be used"),
         ({"num_attention_heads": 3}, "no multiple of num_key_value_heads"),
         ({"hidden_size": None}, "cannot be used"),

@@ -1,4 +1,4 @@
-"""``grice doctor``: the promise is tried on this machine, and what is wrong is said."""
+"""``grice doctor``: scores keep their bits on this machine, and faults are reported."""
 
 from __future__ import annotations
 
@@ -37,12 +37,7 @@ def fragile(responses):
     return [Judgement(0.5) for r in responses]
 
 
-def shy(responses):
-    few = len(responses) < 10
-    return [Judgement(None, "abstained", "few") if few else Judgement(0.5) for _ in responses]
-
-
-crowd, fragile, shy = declared("crowd", crowd), declared("fragile", fragile), declared("shy", shy)
+crowd, fragile = declared("crowd", crowd), declared("fragile", fragile)
 """
 
 
@@ -74,7 +69,7 @@ def test_scores_keep_their_bits_in_every_arrangement(capsys, mode):
     assert all(row["scores"] >= report["conversations"] for row in report["arrangements"])
 
 
-def test_a_metric_whose_scores_depend_on_the_batch_is_named(capsys, plugin):
+def test_metrics_that_depend_on_the_batch_or_fail_are_named(capsys, plugin):
     assert main(["doctor", "--plugin", plugin, "-m", "log_length,crowd"]) == 1
     shown = capsys.readouterr().out
     assert "The guarantee does not hold here for crowd." in shown
@@ -85,15 +80,12 @@ def test_a_metric_whose_scores_depend_on_the_batch_is_named(capsys, plugin):
     alone, *others = report["arrangements"]
     assert (alone["differing"], [row["differing"] for row in others]) == (37, [0, 0])
     assert alone["largest"] == pytest.approx(1 / 3 - 1 / 37)
-
-
-def test_scores_that_fail_are_no_promise_kept(capsys, plugin):
     status, report = diagnosis(capsys, "--plugin", plugin, "-m", "fragile")
     assert (status, report["holds"]) == (1, False)
     assert report["problems"] == ["fragile: 1 of 37 scores failed: ValueError: too short"]
 
 
-def test_what_a_person_reads_fits_the_terminal(capsys, monkeypatch):
+def test_the_report_fits_the_terminal(capsys, monkeypatch):
     monkeypatch.setenv("GRICE_CACHE", "data\x1b[31m\udcff")
     assert main(["doctor", "-m", "log_length"]) == 0
     shown = capsys.readouterr().out
@@ -104,7 +96,7 @@ def test_what_a_person_reads_fits_the_terminal(capsys, monkeypatch):
     assert "The guarantee holds" in shown
 
 
-def test_an_engine_that_cannot_start_is_what_is_told():
+def test_an_engine_that_cannot_start_is_reported():
     done = subprocess.run(
         [sys.executable, "-m", "grice", "doctor", "--json", "-m", "engagement"],
         env={**os.environ, "CT2_FORCE_CPU_ISA": "NONE"},

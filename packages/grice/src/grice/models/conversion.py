@@ -173,7 +173,7 @@ def _config(stated: dict[str, Any]) -> Config:
         raise ModelFolderError(
             f"models of type {', '.join(FAMILIES)} are read, not {stated.get('model_type')!r}"
         )
-    if stated.get("rope_scaling"):
+    if stated.get("rope_scaling") or stated.get("rope_type", "default") != "default":
         raise ModelFolderError("scaled rotary positions (rope_scaling) are not read")
     config = msgspec.convert(stated, Config, strict=False)
     if config.num_attention_heads % config.key_heads:
