@@ -2,88 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from grice.text.events import event_text, reaction, read_event, triple_texts
 
+EVENTS = Path(__file__).with_name("events.tsv").read_text("utf-8").splitlines()
+"""Events as they are said and as ATOMIC writes them."""
 
-@pytest.mark.parametrize(
-    ("text", "written"),
-    [
-        # tense, auxiliaries, agreement
-        ("I just got fired", "PersonX gets fired"),
-        ("i'd eat it for days", "PersonX eats it for days"),
-        ("i am learning so much", "PersonX learns so much"),
-        ("I've been working all day", "PersonX works all day"),
-        ("I've been to Japan", "PersonX goes to Japan"),
-        ("im going to the store", "PersonX goes to the store"),
-        ("I'm gonna call her", "PersonX calls PersonY"),
-        ("i will be moving to australia", "PersonX moves to australia"),
-        ("I found this hole", "PersonX finds this hole"),
-        ("he has done some good things", "PersonX does some good things"),
-        ("i have to call another taxi", "PersonX has to call another taxi"),
-        ("I used to be in a poetry club", "PersonX used to be in a poetry club"),
-        ("I'm really excited about it", "PersonX is really excited about it"),
-        ("it was quite a long flight", "it is quite a long flight"),
-        # negation
-        ("i do not work in public", "PersonX doesn't work in public"),
-        ("dont tell me that", "PersonX doesn't tell PersonY that"),
-        ("I can't even get an adoption", "PersonX can't get an adoption"),
-        ("I am not a pharmacist", "PersonX is not a pharmacist"),
-        ("I never like missing a deadline", "PersonX never likes missing a deadline"),
-        # questions and orders
-        ("do you have a favorite quarterback", "PersonX has a favorite quarterback"),
-        ("May I have a look at the invoice", "PersonX has a look at the invoice"),
-        ("what do you do for a living", "PersonX does for a living"),
-        ("does it have a soul", "it has a soul"),
-        ("buy a passport", "PersonX buys a passport"),
-        ("Let me take your blood pressure", "PersonX takes PersonY's blood pressure"),
-        # no subject, no verb
-        ("will do that", "PersonX does that"),
-        ("hate seeing people hurt", "PersonX hates seeing people hurt"),
-        ("tired of it", "PersonX is tired of it"),
-        ("sorry to hear that", "PersonX is sorry to hear that"),
-        # people
-        ("You look anemic", "PersonX looks anemic"),
-        ("I can send you a message", "PersonX sends PersonY a message"),
-        ("My kids are allergic to dogs", "PersonX's kids are allergic to dogs"),
-        ("my dad was a pianist", "PersonX's dad is a pianist"),
-        ("bob's my best friend", "bob is PersonX's best friend"),
-        ("I gave her her book back", "PersonX gives PersonY PersonY's book back"),
-        ("she quit because of her boss", "PersonX quits because of PersonX's boss"),
-        ("i cut myself", "PersonX cuts PersonX"),
-        ("I was told that he left", "PersonX is told that PersonY leaves"),
-        # other subjects
-        ("people try to give me pleasure", "people try to give PersonX pleasure"),
-        ("house cats are the number one predator", "house cats are the number one predator"),
-        ("One of my old favorites was Janis", "one of PersonX's old favorites is Janis"),
-        ("which is pretty cool", "it is pretty cool"),
-        ("does your donation provide food", "PersonX's donation provides food"),
-        ("did the Patriots win", "the Patriots win"),
-        ("its a serious organization", "it is a serious organization"),
-        ("James Early Jones is great", "James Early Jones is great"),
-        ("Isn't that something", "that is not something"),
-        ("to make better plays", "PersonX makes better plays"),
-        # adverbs
-        ("I didn't quite get you", "PersonX doesn't quite get PersonY"),
-        ("I say that I can sing", "PersonX says that PersonX can sing"),
-        ("please refer the link", "PersonX refers the link"),
-        ("the team did well", "the team does well"),
-        ("ready to move", "PersonX is ready to move"),
-        ("here are three helmets", "here are three helmets"),
-        ("I've got a cold", "PersonX has a cold"),
-        ("I live in the us", "PersonX lives in the us"),
-        # typing
-        ("I don’t like it , you know", "PersonX doesn't like it, PersonY know"),
-        ("i do n't like it", "PersonX doesn't like it"),
-        ("I LOVE chicken!!", "PersonX loves chicken"),
-        ("people don't vote", "people don't vote"),
-        ("The material is so abstract", "the material is so abstract"),
-    ],
-)
-def test_an_event_in_atomic_form(text, written):
+
+@pytest.mark.parametrize("case", [line for line in EVENTS if not line.startswith("#")])
+def test_an_event_in_atomic_form(case):
+    text, written = case.split("\t")
     assert event_text(text) == written
 
 
