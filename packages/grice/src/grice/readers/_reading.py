@@ -35,7 +35,7 @@ DESCRIPTIONS = frozenset({"dataset_dict.json", "dataset_info.json", "state.json"
 class Reading(Iterator[Found]):
     """Conversations of one input in order, with a RecordError in place of each broken record.
 
-    Reading ends by itself; leave it early with ``close()`` or a ``with`` block.
+    To leave it early, call ``close()`` or use a ``with`` block.
 
     Attributes:
         format: Name of the format recognised or asked for; ``directory`` if every file of a
@@ -125,8 +125,7 @@ class _Ids:
     """Unique names: the second record of the name ``x`` gets the name ``x#2``, the third ``x#3``.
 
     Only 64-bit hashes are kept, in an open table of 16 to 32 bytes an id; a set takes more. Two of
-    ten million ids have one hash with a chance of 1 in 400,000, and then one gets a
-    needless ``#2``.
+    ten million ids share one with a chance of 1 in 400,000, and then one gets a needless ``#2``.
     """
 
     def __init__(self) -> None:
@@ -219,10 +218,7 @@ def part_read(readings: Sequence[Reading]) -> float:
 
 
 def records_of(readings: Sequence[Reading]) -> Iterator[Found]:
-    """Yield the records of inputs, one after the other.
-
-    Ids are unique within one input only: of several, each conversation names its own in ``meta``.
-    """
+    """Yield the records of inputs in turn; of several, each names its own in ``meta``."""
     for reading in readings:
         yield from reading if len(readings) == 1 else from_file(reading)
 

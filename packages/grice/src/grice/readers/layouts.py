@@ -62,7 +62,7 @@ def _speaker(record: dict[str, Any], names: Sequence[str], otherwise: str) -> st
     value = take(record, names)
     if value is None or value == "":
         for name in names:  # the letter stands for a null, which is not kept
-            if name in record and record[name] is None:
+            if record.get(name, name) is None:
                 del record[name]
         return otherwise
     if isinstance(value, (str, int)) and not isinstance(value, bool):

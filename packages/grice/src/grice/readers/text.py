@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from grice.data import Conversation, Turn
 from grice.errors import RecordError, excerpt
 from grice.readers._formats import Format, Found
-from grice.readers._json import FieldError, Line, Row, parsed_lines, stem
+from grice.readers._json import FieldError, Line, Row, stem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -71,14 +71,6 @@ class _Transcript:
         self.head: list[str] = []
         self.turns: list[tuple[Speech, list[str]]] = []
         self.error: RecordError | None = None
-
-    def add(self, text: str, spoken: Speech | None, *, blanks: int) -> None:
-        if spoken is not None:
-            self.turns.append((spoken, [spoken.text]))
-        elif self.turns:
-            self.turns[-1][1].extend([""] * blanks + [text])
-        else:
-            self.head.append(text)
 
     def records(self, file: str) -> Iterator[Found]:
         """Yield the conversation, or its error; nothing between two separators."""
@@ -156,8 +148,12 @@ def _read_transcript(lines: Iterable[Line], name: str) -> Iterator[Found]:
             now.line = line.number
         if error is not None:
             now.error = now.error or error
+        elif spoken is not None:
+            now.turns.append((spoken, [spoken.text]))
+        elif separator is None and now.turns:
+            now.turns[-1][1].extend([""] * blanks + [text])
         elif separator is None:
-            now.add(text, spoken, blanks=blanks)
+            now.head.append(text)
         blanks = 0
     yield from now.records(name)
 
@@ -174,60 +170,6 @@ def _sniff_transcript(prefix: bytes) -> float:
     if speakers > max(6, len(speeches) // 2) or 4 * len(speeches) < len(plain):
         return 0.0
     return 0.3 + 0.5 * len(speeches) / len(plain)
-
-
-def _share(prefix: bytes, fits: Callable[[bytes], bool]) -> float:
-    """Return the share of the first twenty lines that fit."""
-    lines = [line for line in prefix.split(b"\n") if line.strip()][:20]
-    return sum(map(fits, lines)) / len(lines) if lines else 0.0
-
-
-def _read_dailydialog(lines: Iterable[Line], name: str) -> Iterator[Found]:
-    def parse(line: Line) -> Iterator[Conversation]:
-        parts = [part.strip() for part in line.text().split("__eou__")]
-        if len(parts) == 1:
-            raise FieldError(None, "expected turns that end in __eou__, found none")
-        if not parts[-1]:
-            parts.pop()
-        if not any(parts):
-            raise FieldError("turns", "no turn")
-        turns = tuple(Turn("AB"[index % 2], part) for index, part in enumerate(parts))
-        yield Conversation(f"{stem(name)}:{line.number}", turns)
-
-    return parsed_lines(lines, name, parse)
-
-
-_LABELS = ("labels", "eval_labels")
-
-
-def _unescaped(value: str) -> str:
-    return value.replace("\\n", "\n").replace("\\t", "\t").replace("__PIPE__", "|")
-
-
-def _parlai_turns(text: str) -> tuple[list[Turn], bool]:
-    """Return the one or two turns of a line, and whether the episode ends with it."""
-    fields: dict[str, str] = {}
-    for place, cell in enumerate(text.split("\t")):
-        name, colon, value = cell.partition(":")
-        if not colon or not name.replace("_", "").isalnum():
-            raise FieldError(None, f"expected name:value in tab-parted cell {place + 1}")
-        fields[name] = value
-    if "text" not in fields and not any(name in fields for name in _LABELS):
-        raise FieldError("text", f"missing; found {', '.join(fields)}")
-    done = fields.pop("episode_done", "").strip().lower() == "true"
-    said = fields.pop("text", None)
-    stated = next((fields.pop(name) for name in _LABELS if name in fields), None)
-    meta: dict[str, Json] = {
-        name: [_unescaped(part) for part in value.split("|")]
-        if name == "label_candidates"
-        else _unescaped(value)
-        for name, value in fields.items()
-    }
-    turns = [] if said is None else [Turn("A", _unescaped(said), meta=meta)]
-    if stated is not None:
-        label, *others = map(_unescaped, stated.split("|"))
-        turns.append(Turn("B", label, references=tuple(others), meta={} if turns else meta))
-    return turns, done
 
 
 class Part(NamedTuple):
@@ -279,6 +221,59 @@ def grouped(
         yield ended()
 
 
+def _share(prefix: bytes, fits: Callable[[bytes], bool]) -> float:
+    """Return the share of the first twenty lines that fit."""
+    lines = [line for line in prefix.split(b"\n") if line.strip()][:20]
+    return sum(map(fits, lines)) / len(lines) if lines else 0.0
+
+
+def _dailydialog_part(line: Line) -> Part | None:
+    if line.is_blank():
+        return None
+    parts = [part.strip() for part in line.text().split("__eou__")]
+    if len(parts) == 1:
+        raise FieldError(None, "expected turns that end in __eou__, found none")
+    if not parts[-1]:
+        parts.pop()
+    if not any(parts):
+        raise FieldError("turns", "no turn")
+    turns = [Turn("AB"[index % 2], part) for index, part in enumerate(parts)]
+    return Part(None, lambda _: turns, ends=True)
+
+
+_LABELS = ("labels", "eval_labels")
+
+
+def _unescaped(value: str) -> str:
+    return value.replace("\\n", "\n").replace("\\t", "\t").replace("__PIPE__", "|")
+
+
+def _parlai_turns(text: str) -> tuple[list[Turn], bool]:
+    """Return the one or two turns of a line, and whether the episode ends with it."""
+    fields: dict[str, str] = {}
+    for place, cell in enumerate(text.split("\t")):
+        name, colon, value = cell.partition(":")
+        if not colon or not name.replace("_", "").isalnum():
+            raise FieldError(None, f"expected name:value in tab-parted cell {place + 1}")
+        fields[name] = value
+    if "text" not in fields and not any(name in fields for name in _LABELS):
+        raise FieldError("text", f"missing; found {', '.join(fields)}")
+    done = fields.pop("episode_done", "").strip().lower() == "true"
+    said = fields.pop("text", None)
+    stated = next((fields.pop(name) for name in _LABELS if name in fields), None)
+    meta: dict[str, Json] = {
+        name: [_unescaped(part) for part in value.split("|")]
+        if name == "label_candidates"
+        else _unescaped(value)
+        for name, value in fields.items()
+    }
+    turns = [] if said is None else [Turn("A", _unescaped(said), meta=meta)]
+    if stated is not None:
+        label, *others = map(_unescaped, stated.split("|"))
+        turns.append(Turn("B", label, references=tuple(others), meta={} if turns else meta))
+    return turns, done
+
+
 def _parlai_part(line: Line) -> Part | None:
     if line.is_blank():
         return None
@@ -302,7 +297,7 @@ FORMATS = (
         "dailydialog",
         "DailyDialog: a conversation per line, each turn ended by `__eou__`",
         lambda prefix: 0.9 * _share(prefix, _is_dailydialog),
-        _read_dailydialog,
+        partial(grouped, parse=_dailydialog_part),
     ),
     Format(
         "parlai",

@@ -241,19 +241,12 @@ def _is_langfuse(item: dict[str, Any]) -> bool:
     return {"input", "output"} <= item.keys() and bool(own & item.keys())
 
 
-def _is_mlflow(trace: dict[str, Any]) -> bool:
-    info, data = trace.get("info"), trace.get("data")
-    return isinstance(info, dict) and isinstance(data, dict) and "spans" in data
-
-
 def _mlflow_calls(trace: dict[str, Any], otherwise: str) -> list[Call]:
     """Return the calls of the spans of a trace; their errors count if none can be read."""
-    for name in ("info", "data"):
-        if not isinstance(trace.get(name), dict):
-            raise FieldError(name, "missing")
+    _, data = (expect(trace.get(name), dict, "an object", name) for name in ("info", "data"))
     calls: list[Call] = []
     problems: list[FieldError] = []
-    spans = expect(trace["data"].get("spans"), list, "a list of spans", "data.spans")
+    spans = expect(data.get("spans"), list, "a list of spans", "data.spans")
     for span in spans:
         expect(span, dict, "objects", "data.spans")
         try:
@@ -576,7 +569,12 @@ FORMATS = (
         lambda run: {"run_type", "inputs"} <= run.keys(),
         LANGSMITH.calls,
     ),
-    _export("mlflow", "MLflow: traces (`Trace.to_json`)", _is_mlflow, _mlflow_calls),
+    _export(
+        "mlflow",
+        "MLflow: traces (`Trace.to_json`)",
+        lambda trace: isinstance(trace.get("info"), dict) and _at(trace, "data/spans") is not None,
+        _mlflow_calls,
+    ),
     _export("phoenix", "Phoenix: spans of its API or data frames", _is_phoenix, _phoenix_calls),
     _export("openai", "OpenAI: requests beside responses", _is_openai, _openai_calls),
     Format(

@@ -143,8 +143,7 @@ def sentences(text: str) -> tuple[Stretch, ...]:
 
 
 def _sentences(text: str) -> Iterator[Stretch]:
-    # Rejected: sentencex (MIT, maintained), the best of four tried on the cases of the tests, joins
-    # "OK. Done.", cuts "approx. 5" and fails on lone surrogates; pysbd is slow, blingfire 42 MB.
+    # Rejected: sentencex joins "OK. Done." and cuts "approx. 5"; pysbd is slow, blingfire 42 MB.
     start = 0
     for mark in _MARKS.finditer(text):
         if _ends_sentence(text, start, mark):

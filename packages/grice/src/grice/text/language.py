@@ -1,7 +1,6 @@
 """Detection of the writing system of a text, and of other languages in Latin letters.
 
-A detector that names a language for any text would name one for `Ok lol` and `Gracias!`, too. This
-one only answers where several words say so and English ones do not: what cannot be told is English.
+A language is named only if several words say so and English ones do not: else it is English.
 """
 
 from __future__ import annotations
@@ -108,10 +107,7 @@ _ENDS = tuple(end for end, _ in SCRIPTS)
 
 @lru_cache(maxsize=4096)  # every metric asks it of every turn
 def unreadable(text: str) -> str | None:
-    """Return why a model of English cannot judge a text, or None if it may.
-
-    Told apart are texts without a word and texts in another script; another language in Latin
-    letters is not noticed.
+    """Return why a model of English cannot judge a text: no word, or another script; else None.
 
     >>> unreadable("Where is it?"), unreadable("..."), unreadable("Где это?")
     (None, 'holds no word', 'is not in Latin letters')
