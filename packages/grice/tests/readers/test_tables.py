@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import json
 import sys
@@ -31,11 +32,9 @@ def written(tmp_path):
 
     def write(header, rows, delimiter=",", encoding="utf-8"):
         path = tmp_path / f"t{next(numbers) or ''}.csv"
-        lines = [header.split(","), *rows]
-        quoted = (
-            delimiter.join('"' + cell.replace('"', '""') + '"' for cell in row) for row in lines
-        )
-        path.write_text("\n".join(quoted) + "\n", encoding=encoding)
+        with path.open("w", encoding=encoding, newline="") as file:
+            writer = csv.writer(file, delimiter=delimiter, quoting=csv.QUOTE_ALL)
+            writer.writerows([header.split(","), *rows])
         return path
 
     return write
@@ -67,19 +66,27 @@ def test_columns_that_name_a_conversation(written, name, delimiter, encoding):
     assert ids(written(f"{name},sender,message", TALKS, delimiter, encoding)) == ["T-1", "T-2"]
 
 
-def test_the_narrower_of_two_names_counts_and_an_id_beside_it_is_the_turns(written):
-    rows = [(f"m{i}", "s", talk, text) for i, (talk, _, text) in enumerate(TALKS)]
-    assert ids(written("id,session_id,chat_id,text", rows)) == ["T-1", "T-2"]
-
-
-def test_without_a_speaker_the_role_is_the_name_and_the_bot_is_judged(written):
-    rows = [(talk, "assistant" if who == "bot" else "user", text) for talk, who, text in TALKS]
-    path = written("chat_id,role,content", rows)
-    first, _ = grice.read(path)
-    assert [(speaker, role) for speaker, role, _ in spoken(first)] == [
-        ("user", "user"), ("assistant", "assistant"),
-    ]  # fmt: skip
-    assert grice.score_files(path, metrics=["log_length"]).scores == 2
+@pytest.mark.parametrize(
+    ("header", "rows", "expected"),
+    [
+        # the narrower of two names counts, and an id beside it is the turn's
+        ("id,session_id,chat_id,text", [("m1", "s", "x", "a"), ("m2", "s", "x", "b"),
+         ("m3", "s", "y", "c")], ["x: A/None: a | B/None: b", "y: A/None: c"]),
+        # without a speaker the role is the name
+        ("chat_id,role,content", [("x", "user", "a"), ("x", "assistant", "b")],
+         ["x: user/user: a | assistant/assistant: b"]),
+        # pairs of one conversation follow each other
+        ("session_id,question,answer", [("s1", "a", "b"), ("s1", "c", "d"), ("s2", "e", "f")],
+         ["s1: user/user: a | assistant/assistant: b | user/user: c | assistant/assistant: d",
+          "s2: user/user: e | assistant/assistant: f"]),
+    ],
+)  # fmt: skip
+def test_rows_of_one_conversation(written, header, rows, expected):
+    talks = list(grice.read(written(header, rows)))
+    shown = [" | ".join("/".join(map(str, said[:2])) + f": {said[2]}" for said in spoken(talk))
+             for talk in talks]  # fmt: skip
+    assert [f"{talk.id}: {said}" for talk, said in zip(talks, shown, strict=True)] == expected
+    assert {talk.targets for talk in talks} == {None}
 
 
 def test_more_than_twenty_rows_need_a_column_of_conversations(written, tmp_path):
@@ -118,14 +125,6 @@ def test_lines_of_json_with_the_same_names_are_read_alike(written, tmp_path, hea
     lines.write_text(json.dumps(dict(zip(header.split(","), cells, strict=True))))
     [ours], [theirs] = grice.read(written(header, [cells])), grice.read(lines)
     assert (ours.turns, ours.targets) == (theirs.turns, theirs.targets)
-
-
-def test_pairs_of_one_conversation_follow_each_other(written):
-    rows = [("s1", "Hi.", "Hello."), ("s1", "Is it far?", "No."), ("s2", "Hi.", "Bye.")]
-    first, second = grice.read(written("session_id,question,answer", rows))
-    assert [turn.text for turn in first.turns] == ["Hi.", "Hello.", "Is it far?", "No."]
-    assert (first.id, first.targets, second.id) == ("s1", None, "s2")
-    assert [turn.role for turn in first.turns] == ["user", "assistant"] * 2
 
 
 def test_prose_is_not_called_a_table(tmp_path):

@@ -16,7 +16,7 @@ from grice.readers.roles import ASSISTANT, USER, partner_of
 from grice.readers.text import prefixed
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Sequence
 
     from grice.data import Json
 
@@ -32,29 +32,25 @@ _SEPARATORS = ("</UTT>", "__eou__")
 _TURN_LISTS = ("turns", "messages", "conversations", "conversation", "dialogue", "dialog")
 
 
-def pair_of(names: Collection[str]) -> tuple[tuple[str, ...], str] | None:
-    """Return the fields of a question, and of its answer, among the fields with a text.
-
-    The question of an ``instruction`` with an ``input`` is both. None without a question or an
-    answer, and beside a context: then the response is one to the context.
-    """
-    question = next((name for name in QUESTIONS if name in names), None)
-    answer = next((name for name in ANSWERS if name in names), None)
-    has_context = any(name in names for name in HISTORY)
-    if question is None or answer is None or (has_context and answer in RESPONSE):
-        return None
-    both = question == "instruction" and "input" in names
-    return (("instruction", "input") if both else (question,)), answer
-
-
 def question_text(texts: Sequence[str]) -> str:
     """Return the text of a question whose fields hold these texts."""
     return "\n\n".join(text for text in texts if text.strip())
 
 
 def _pair(record: dict[str, Any]) -> tuple[tuple[str, ...], str] | None:
-    names = {name for name in (*QUESTIONS, *ANSWERS) if isinstance(record.get(name), str)}
-    return pair_of(names | {name for name in HISTORY if record.get(name) is not None})
+    """Return the fields of a question, and of its answer.
+
+    The question of an ``instruction`` with an ``input`` is both. None without a question or an
+    answer, and beside a context: then the response is one to the context.
+    """
+    names = [name for name in (*QUESTIONS, *ANSWERS) if isinstance(record.get(name), str)]
+    question = next((name for name in names if name in QUESTIONS), None)
+    answer = next((name for name in names if name in ANSWERS), None)
+    has_context = any(record.get(name) is not None for name in HISTORY)
+    if question is None or answer is None or (has_context and answer in RESPONSE):
+        return None
+    both = question == "instruction" and "input" in names
+    return (("instruction", "input") if both else (question,)), answer
 
 
 def _pair_turns(question: str, answer: str) -> list[Turn]:

@@ -15,15 +15,7 @@ from grice.errors import InputError, did_you_mean, excerpt, plural, shortened
 from grice.readers._formats import TABLE_SURE, Format, Found
 from grice.readers._json import FieldError, Line, Row, stem
 from grice.readers.layouts import turn
-from grice.readers.responses import (
-    ANSWERS,
-    HISTORY,
-    QUESTIONS,
-    RESPONSE,
-    build,
-    pair_of,
-    question_text,
-)
+from grice.readers.responses import ANSWERS, HISTORY, QUESTIONS, RESPONSE, build, question_text
 from grice.readers.roles import ASSISTANT, USER
 from grice.readers.text import Part, grouped
 
@@ -89,23 +81,25 @@ class Header:
             if part not in ruled_out
         }
         found |= stated
-        self.question: tuple[int, ...] = ()
-        if "question" not in ruled_out:
-            self.question, found["answer"] = _pair(plain, stated)
+        if "answer" in found:
+            found["answer"] = stated.get("answer", stated.get("response", found["answer"]))
         places = {part: place for part, place in found.items() if place is not None}
         named = places.get("conversation")
         row_id = plain.index("id") if "id" in plain and "conversation" not in stated else None
         self.kind: str | None = None
+        self.question: tuple[int, ...] = ()
         if {"context", "response"} <= places.keys():
             self.kind = "response"
         elif "text" in places and places.keys() & {"speaker", "role"}:
             self.kind = "turn"
-        elif "answer" in places:
+        elif {"question", "answer"} <= places.keys():
             self.kind = "pair"
+            self.question = (places["question"],)
+            both = "question" not in stated and "input" in plain
+            if both and plain[self.question[0]] == "instruction":
+                self.question += (plain.index("input"),)
         elif "text" in places and (named is not None or row_id is not None or self.is_one):
             self.kind = "turn"
-        if self.kind != "pair":
-            self.question = ()
         in_talk = self.kind == "pair" and (named is not None or self.is_one)
         self.is_grouped = self.kind == "turn" or in_talk
         # Beside a column with the conversation, an id is that of the turn or the pair.
@@ -178,26 +172,6 @@ def _plain(name: str) -> str:
     """Return a name of a column in lower case with underscores: ``chat_id`` of ``Chat-ID``."""
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.strip())
     return re.sub(r"[\s_-]+", "_", words).lower()
-
-
-def _pair(
-    plain: Sequence[str], stated: Mapping[str, int | None]
-) -> tuple[tuple[int, ...], int | None]:
-    """Return the columns of a question, and the column of its answer."""
-    question = stated.get("question")
-    answer = stated.get("answer", stated.get("response"))
-    if question is not None or answer is not None:  # whatever context there is beside it
-        plain = ["" if name in HISTORY else name for name in plain]
-    # A column that the user names stands for the first of the known names.
-    added = {QUESTIONS[0]: question, ANSWERS[0]: answer}
-    pair = pair_of({*plain, *(name for name, place in added.items() if place is not None)})
-    if pair is None:
-        return (), None
-    asked, answered = pair
-    return (
-        tuple(map(plain.index, asked)) if question is None else (question,),
-        plain.index(answered) if answer is None else answer,
-    )
 
 
 def check_parts(columns: Mapping[str, str]) -> None:
