@@ -29,6 +29,7 @@ WINDOW = 64
 """Contexts whose candidates are scored together."""
 MOST = 1_000
 """Candidates of a context that are read."""
+MISSING = object()
 
 
 class Blend(msgspec.Struct, frozen=True):
@@ -101,8 +102,6 @@ class Ranked(msgspec.Struct, frozen=True):
     """The candidates of one context.
 
     Attributes:
-        conversation: Id of the context.
-        turns: The turns before.
         candidates: The best first; of equal ones the order of the record. Vetoed ones follow all
             others, and empty ones follow these.
         tied: How many share the first place.
@@ -159,36 +158,32 @@ def _ranked(
     records: Iterator[Conversation | RecordError], scorer: Scorer, blend: Blend, field: str
 ) -> Iterator[Ranked | RecordError]:
     while window := list(islice(records, WINDOW)):
-        texts = [_texts(record, field) for record in window]
-        talks = [
-            talk
-            for record, candidates in zip(window, texts, strict=True)
-            if isinstance(record, Conversation) and isinstance(candidates, list)
-            for talk in _talks(record, candidates)
-        ]
+        contexts = [_context(record, field) for record in window]
+        talks = [talk for each in contexts if isinstance(each, tuple) for talk in _talks(*each)]
         groups = iter(scorer.score(talks))
-        for record, candidates in zip(window, texts, strict=True):
-            if isinstance(record, Conversation) and isinstance(candidates, list):
-                meta = {name: value for name, value in record.meta.items() if name != field}
-                context = replace(record, meta=meta)
-                scores = list(islice(groups, len(candidates)))
-                yield _rank(context, candidates, scores, scorer, blend)
-            elif isinstance(candidates, RecordError):
-                yield candidates
+        for each in contexts:
+            if isinstance(each, tuple):
+                context, texts = each
+                scores = list(islice(groups, len(texts)))
+                yield _rank(context, texts, scores, scorer, blend)
+            else:
+                yield each
 
 
-def _texts(record: Conversation | RecordError, field: str) -> list[str] | RecordError:
-    """Return the candidates of a record."""
+def _context(
+    record: Conversation | RecordError, field: str
+) -> tuple[Conversation, list[str]] | RecordError:
+    """Return a record without its candidates, and their texts."""
     if isinstance(record, RecordError):
         return record
 
     def wrong(problem: str, field: str = field) -> RecordError:
         return RecordError(problem, file=record.id, field=field)
 
-    if field not in record.meta:
-        fields = ", ".join(sorted(record.meta)[:8]) or "no further field"
-        return wrong(f"missing; the record has {fields}")
-    listed = record.meta[field]
+    meta = dict(record.meta)
+    listed = meta.pop(field, MISSING)
+    if listed is MISSING:
+        return wrong(f"missing; the record has {', '.join(sorted(meta)[:8]) or 'no further field'}")
     if not isinstance(listed, list) or not listed:
         return wrong("a list of candidates is needed, with one at least")
     if len(listed) > MOST:
@@ -199,7 +194,7 @@ def _texts(record: Conversation | RecordError, field: str) -> list[str] | Record
         if not isinstance(text, str):
             return wrong("a text, or an object with text or content", f"{field}[{place}]")
         texts.append(text)
-    return texts
+    return replace(record, meta=meta), texts
 
 
 def _talks(context: Conversation, candidates: Sequence[str]) -> list[Conversation]:
@@ -272,15 +267,11 @@ class Message(TypedDict):
 
 
 class Preference(msgspec.Struct, frozen=True):
-    """A preference pair with the scores it depends on.
+    """A preference pair with the scores by metric that it depends on.
 
     Attributes:
         prompt: The turns before.
-        chosen: The better reply.
-        rejected: The worse reply.
         margin: Value of the better minus value of the worse.
-        chosen_scores: Scores of the better by metric.
-        rejected_scores: Scores of the worse by metric.
         conversation: Id of the context.
     """
 
