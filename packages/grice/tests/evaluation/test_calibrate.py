@@ -11,7 +11,7 @@ from score_files import line, rows_of, write
 
 from grice.cli import main
 from grice.errors import InputError, RecordError
-from grice.evaluation.calibrate import apply, calibrate, read_calibration
+from grice.evaluation.ratings import apply, calibrate, read_calibration
 
 
 def rated(tmp_path, n=80, *, seed=0, names=("relevance", "commonsense")):

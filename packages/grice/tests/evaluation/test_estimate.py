@@ -10,7 +10,7 @@ from score_files import line, rows_of, write
 
 from grice.cli import main
 from grice.errors import InputError
-from grice.evaluation.estimate import estimate
+from grice.evaluation.ratings import estimate
 from grice.stats import mean
 
 

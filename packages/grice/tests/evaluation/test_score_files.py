@@ -9,8 +9,9 @@ import score_files
 from grice.cli import main
 from grice.errors import InputError, RecordError
 from grice.evaluation.datasets import load_rated, ratings_of
+from grice.evaluation.ratings import align
 from grice.evaluation.scores import read_score_lines
-from grice.evaluation.table import align, read_table
+from grice.evaluation.table import read_table
 
 REPLIES = [
     "Yes.",

@@ -14,11 +14,9 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
 import numpy as np
 
 from grice.data import Status
-from grice.errors import InputError, MetricError, RecordError, did_you_mean, plural
-from grice.evaluation.datasets import FIELDS, RATER, odd_text, ratings_of, understood
-from grice.evaluation.scores import any_rows, item_of, read_score_lines
+from grice.errors import InputError, MetricError, did_you_mean
+from grice.evaluation.scores import read_score_lines
 from grice.progress import track
-from grice.stats.estimate import FEW
 from grice.stats.inputs import Floats, Integers
 
 if TYPE_CHECKING:
@@ -38,9 +36,6 @@ TURN_BITS = 32
 """Bits of an item's number that hold its turn."""
 STEP = 64
 """Conversations scored at once."""
-NEAR = 1000
-"""Ids searched for one similar to an unknown one."""
-LABEL = "a rating with conversation, rating and, of a single reply, turn"
 Unit: TypeAlias = Literal["turn", "conversation"]
 """The rated unit: single turns, or whole conversations."""
 
@@ -334,112 +329,3 @@ def metric_range(name: str, signature: str, *columns: Floats) -> Bounds | None:
         return None
     inside = all(((column.low <= values) & (values <= column.high)).all() for values in columns)
     return (column.low, column.high) if inside else None
-
-
-class Aligned(NamedTuple):
-    """Ratings and scores over the same items, which are all items of the score file."""
-
-    unit: Unit
-    items: Integers
-    ratings: Floats
-    """Mean rating of each item; NaN where there is none."""
-    columns: dict[str, MetricScores]
-    remarks: tuple[str, ...]
-
-    def groups(self, places: Integers) -> Integers | None:
-        """Return the conversations of some items; None if each item is one of its own."""
-        return None if self.unit == "conversation" else self.items[places] >> TURN_BITS
-
-    @property
-    def rated(self) -> Integers:
-        """Places of the rated items."""
-        return np.flatnonzero(~np.isnan(self.ratings))
-
-
-def align(labels: str, scores: str, metrics: Sequence[str] = ()) -> Aligned:
-    """Join a file of ratings with a score file."""
-    table = read_table(scores)
-    unit, rated, lines = _read_labels(labels, table.ids)
-    columns, remarks = {}, []
-    for name in metrics or table.metrics:
-        column = table.named(name)
-        table.signature(name)
-        if unit == "turn" and not (column.turns >= 0).any():
-            remarks.append(f"{name} scores whole conversations, turns were rated: left out")
-        else:
-            columns[name] = column.per_unit(unit)
-    if not columns:
-        raise InputError(f"{scores}: no metric scores single turns, which {labels} rates")
-    items = np.unique(np.concatenate([column.items for column in columns.values()]))
-    unknown = np.flatnonzero(~np.isin(list(lines), items))
-    if len(unknown):
-        item = list(lines)[unknown[0]]
-        problem = (
-            f"{scores} has no score of {table.ids.describe(item)}; turns are counted from 0, and "
-            "it holds only turns that were judged"
-        )
-        raise RecordError(problem, file=labels, line=lines[item], field=unit)
-    if missing := sum(not values for values in rated.values()):
-        remarks.append(
-            f"{plural(missing, 'item')} of {labels} without a rating: taken as not rated"
-        )
-    ratings = np.full(len(items), np.nan)
-    for item, values in rated.items():
-        if values:
-            ratings[np.searchsorted(items, item)] = sum(values) / len(values)
-    there = ratings[~np.isnan(ratings)]
-    if len(there) < FEW:
-        few = plural(len(there), "item is rated", "items are rated")
-        raise InputError(
-            f"{labels}: {few}; at least {FEW} are needed, and "
-            "with fewer than 30 an interval is wide"
-        )
-    if np.ptp(there) == 0:
-        raise InputError(
-            f"{labels}: every rating is {there[0]:g}; nothing can be learned from ratings that "
-            "never change"
-        )
-    placed = {name: column.on(items) for name, column in columns.items()}
-    return Aligned(unit, items, ratings, placed, tuple(remarks))
-
-
-def _read_labels(file: str, ids: Ids) -> tuple[Unit, dict[int, list[float]], dict[int, int]]:
-    """Return the rated unit, the ratings of each item, and the line that names it first."""
-    ratings: dict[int, list[float]] = {}
-    lines: dict[int, int] = {}
-    units: dict[Unit, int] = {}
-    for number, row in any_rows(file, LABEL):
-        problem = field = ""
-        conversation, turn = item_of(row, file, number)
-        unit: Unit = "conversation" if turn is None else "turn"
-        units.setdefault(unit, number)
-        given = ratings_of(row)
-        names = [name for name in row if name.strip().casefold() in FIELDS]
-        raters = [name for name in row if RATER.fullmatch(name.strip())]
-        odd = {name: odd_text(row[name]) for name in (*names, *raters)}
-        if conversation not in ids.numbers:
-            near = did_you_mean(conversation, list(ids.numbers)[:NEAR])
-            near = near if near.startswith("; did") else ""
-            problem = (
-                f"there is no score of conversation {conversation!r}{near}; score the "
-                "conversations that were rated, or drop this label"
-            )
-            field = "conversation"
-        elif len(units) > 1:
-            [(first, line), _] = units.items()
-            problem = f"line {line} rates a {first}, this one a {unit}; give them in two files"
-            field = "turn"
-        elif wrong := [name for name, text in odd.items() if text is not None]:
-            problem = f"expected a number, found {odd[wrong[0]]!r}; {LABEL} is expected"
-            field = wrong[0]
-        elif len(given) > 1:
-            problem, field = f"one rating is expected, found {', '.join(given)}", "ratings"
-        elif not given and not names:
-            problem, field = f"{understood(row)}; {LABEL} is expected", "rating"
-        if problem:
-            raise RecordError(problem, file=file, line=number, field=field)
-        item = ids.item(conversation, turn)
-        lines.setdefault(item, number)
-        known = [value for values in given.values() for value in values if value is not None]
-        ratings.setdefault(item, []).extend(known)
-    return next(iter(units)), ratings, lines

@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from grice.cli.derive import OutputPath, Scale
-    from grice.evaluation.calibrate import Calibration
-    from grice.evaluation.estimate import EstimateResult
+    from grice.evaluation.ratings import Calibration, EstimateResult
     from grice.tables import View
 
 
@@ -39,13 +38,13 @@ def calibrate(
         metrics: all by default
         seed: every split
     """
-    from grice.evaluation import calibrate as calibration
+    from grice.evaluation import ratings
 
     if apply is not None:
         if len(files) != 1:
             raise InputError("--apply takes one file of scores, as grice score wrote it")
-        read = calibration.read_calibration(apply)
-        rows = calibration.apply(read, files[0], across_signatures=across_signatures)
+        read = ratings.read_calibration(apply)
+        rows = ratings.apply(read, files[0], across_signatures=across_signatures)
         write_rows(rows, output)
         return None
     if len(files) != 2:
@@ -53,9 +52,7 @@ def calibrate(
             "to fit a map give two files, grice calibrate LABELS.jsonl OUT.jsonl -o MAP.json; to "
             "apply one, grice calibrate --apply MAP.json OUT.jsonl"
         )
-    result = calibration.calibrate(
-        *files, metrics=names(metrics), scale=scale, level=level, seed=seed
-    )
+    result = ratings.calibrate(*files, metrics=names(metrics), scale=scale, level=level, seed=seed)
     if output is not None:
         write_rows([result], output)
     return Output([result], _map_view(result))
@@ -94,7 +91,7 @@ def estimate(
         scores (OUT.jsonl): scores of all conversations; of another tool: FILE#COLUMN
         metrics: all by default
     """
-    from grice.evaluation.estimate import estimate
+    from grice.evaluation.ratings import estimate
 
     result = estimate(labels, scores, metrics=names(metrics), scale=scale, level=level)
     return Output([result], _estimate_view(result))
