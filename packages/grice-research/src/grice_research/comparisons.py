@@ -39,38 +39,21 @@ ALIKE = 0.8
 
 
 class Comparison(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A metric beside one trivial baseline on the same items.
+    """A metric beside one trivial baseline on the same items."""
 
-    Attributes:
-        on: The rated set with its aspect, or what people marked.
-        measure: ``AUC`` of what people marked, ``share right`` of damaged versions, or
-            ``spearman`` with ratings.
-        value: The metric's figure.
-        low: Lower bound of its 95 % interval.
-        high: Upper bound.
-        n: Number of items.
-        baseline: The trivial baseline.
-        of_baseline: Its figure.
-        gap: The metric's figure less that of the baseline, with the bounds of the 95 % interval.
-        alike: Spearman correlation of the two scores, if it was measured.
-        note: By what they were compared, if not by the scores.
-        command: What measures it again.
-        trained: Share of the texts of the set that a model of the metric was trained on.
-    """
-
-    on: str
+    on: str  # the rated set with its aspect, or what people marked
     measure: str
-    value: float
-    low: float
-    high: float
-    n: int
-    baseline: str
-    of_baseline: float
+    value: float  # the metric's figure
+    low: float  # lower bound of its 95 % interval
+    high: float  # upper bound
+    n: int  # number of items
+    baseline: str  # the trivial baseline
+    of_baseline: float  # its figure
     gap: tuple[float, float, float]
-    alike: float | None = None
-    note: str = ""
-    command: str = ""
-    trained: float = 0.0
+    alike: float | None = None  # spearman correlation of the two scores, if it was measured
+    note: str = ""  # by what they were compared, if not by the scores
+    command: str = ""  # what measures it again
+    trained: float = 0.0  # share of the texts of the set that a model of the metric was trained on
 
     @property
     def chance(self) -> float:

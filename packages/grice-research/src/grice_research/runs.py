@@ -23,30 +23,17 @@ FEWEST = 50
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
-    """One run of a bench.
+    """One run of a bench."""
 
-    Attributes:
-        bench: Its name.
-        title: What it is about.
-        paper: Where the tables were printed.
-        date: Day of the run.
-        version: Version of grice.
-        command: What makes it again.
-        counts: Figures by verdict; ``not measured`` if there is a printed figure and nothing to
-            compare with it, ``none`` if there is no printed one.
-        figures: Those that have a value.
-        notes: What to keep in mind, by table.
-    """
-
-    bench: str
-    title: str
-    paper: str
-    date: str
-    version: str
-    command: str
+    bench: str  # its name
+    title: str  # what it is about
+    paper: str  # where the tables were printed
+    date: str  # day of the run
+    version: str  # version of grice
+    command: str  # what makes it again
     counts: dict[str, int]
-    figures: tuple[Figure, ...]
-    notes: dict[str, str]
+    figures: tuple[Figure, ...]  # those that have a value
+    notes: dict[str, str]  # what to keep in mind, by table
 
 
 def counted(figures: Sequence[Figure]) -> dict[str, int]:

@@ -36,20 +36,12 @@ State: TypeAlias = Literal["ok", "missing", "differs"]
 
 
 class DataSet(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Facts about a data set.
+    """Facts about a data set."""
 
-    Attributes:
-        origin: Where it is published.
-        commit: The version that our files were made from; empty if it is not known.
-        licence: As stated there.
-        layout: What of it became our files, and how.
-        files: By path in the data folder the sha256 of the content, after gzip is undone.
-    """
-
-    origin: str
-    commit: str
-    licence: str
-    layout: str
+    origin: str  # where it is published
+    commit: str  # the version that our files were made from; empty if it is not known
+    licence: str  # as stated there
+    layout: str  # what of it became our files, and how
     files: dict[str, str]
     name: str = ""
 

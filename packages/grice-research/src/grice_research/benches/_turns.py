@@ -169,19 +169,12 @@ def own_turn_cosines(context: BenchContext, talks: Sequence[Conversation]) -> It
 
 
 class Columns(NamedTuple):
-    """Scores of the same turns, each higher where a turn is better.
+    """Scores of the same turns, each higher where a turn is better."""
 
-    Attributes:
-        values: By the name of the score.
-        ours: Of our scores the metric that a row is about; empty of an order of review.
-        signatures: What exactly was computed, with the set.
-        trained: Share of the texts of the set that a model has seen.
-    """
-
-    values: dict[str, list[float]]
+    values: dict[str, list[float]]  # by the name of the score
     ours: dict[str, str]
-    signatures: dict[str, str]
-    trained: dict[str, float]
+    signatures: dict[str, str]  # what exactly was computed, with the set
+    trained: dict[str, float]  # share of the texts of the set that a model has seen
 
     def low(self) -> dict[str, list[float]]:
         """Return the scores turned round, so that flawed turns have the higher ones."""

@@ -24,15 +24,10 @@ KIND = "metric-head"
 
 
 class MetricHeadSettings(ReplySettings, frozen=True, kw_only=True):
-    """Settings in the card of such a head beside its scale.
+    """Settings in the card of such a head beside its scale."""
 
-    Attributes:
-        metric: The metric it stands on.
-        metric_models: Version and models that it was fitted with.
-    """
-
-    metric: str
-    metric_models: str
+    metric: str  # the metric it stands on
+    metric_models: str  # version and models that it was fitted with
 
 
 class MetricClassifier:

@@ -33,15 +33,10 @@ if TYPE_CHECKING:
 
 
 class ReaderSettings(Settings, frozen=True):
-    """Of a model of a published encoder with a head.
+    """Of a model of a published encoder with a head."""
 
-    Attributes:
-        max_tokens: Pieces that it reads at once.
-        labels: Names of the labels of a classifier.
-    """
-
-    max_tokens: Annotated[int, msgspec.Meta(ge=3)]
-    labels: tuple[str, ...] = ()
+    max_tokens: Annotated[int, msgspec.Meta(ge=3)]  # pieces that it reads at once
+    labels: tuple[str, ...] = ()  # names of the labels of a classifier
 
 
 @runtime_checkable

@@ -98,15 +98,10 @@ def graph_in(text: str) -> str:
 
 
 class PublishedGraphSettings(Settings, frozen=True):
-    """Settings of type ``published-graphs``.
-
-    Attributes:
-        parts: References of the generator and of the classifier of stances.
-        order: Which of the two comes first.
-    """
+    """Settings of type ``published-graphs``."""
 
     parts: Annotated[tuple[str, ...], msgspec.Meta(min_length=2, max_length=2)]
-    order: Literal["rationalizing", "reasoning"] = "rationalizing"
+    order: Literal["rationalizing", "reasoning"] = "rationalizing"  # which of the two comes first
 
 
 class PublishedGraphs:
@@ -182,12 +177,7 @@ NEVER = np.float32(-1e4)
 
 
 class PublishedLinkSettings(Settings, frozen=True):
-    """Settings of type ``published-links``.
-
-    Attributes:
-        parts: References of the classifiers of relations and of entailment, and of the tagger of
-            events.
-    """
+    """Settings of type ``published-links``."""
 
     parts: Annotated[tuple[str, ...], msgspec.Meta(min_length=3, max_length=3)]
 

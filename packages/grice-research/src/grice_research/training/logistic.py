@@ -20,15 +20,10 @@ INNER = 60
 
 
 class Linear(NamedTuple):
-    """``features @ weights + bias``: log odds.
+    """``features @ weights + bias``: log odds."""
 
-    Attributes:
-        weights: One per feature, float64.
-        bias: What is added.
-    """
-
-    weights: NDArray[np.float64]
-    bias: float
+    weights: NDArray[np.float64]  # one per feature, float64
+    bias: float  # what is added
 
     def __call__(self, features: Floats) -> NDArray[np.float64]:
         """Return the log odds of rows of features, shape ``(n,)``."""

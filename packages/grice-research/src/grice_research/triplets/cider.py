@@ -379,23 +379,13 @@ Bucket: TypeAlias = Literal["EM", "PM", "NM"]
 
 
 class EntailmentScores(NamedTuple):
-    """Scores of yes or no.
-
-    Attributes:
-        macro_f1: Mean of the F1 of both classes; the class set is fixed, whatever was predicted.
-        weighted_f1: The same weighted by how often each class is right; of saying no to
-            everything it is 0.84 where one in nine is entailed.
-        precision: Of what was called entailed, the share that is.
-        recall: Of what is entailed, the share that was called so.
-        f1: Of the entailed ones.
-        average_precision: Area under precision over recall, in steps; None without scores.
-    """
+    """Scores of yes or no."""
 
     macro_f1: float
     weighted_f1: float
-    precision: float
-    recall: float
-    f1: float
+    precision: float  # of what was called entailed, the share that is
+    recall: float  # of what is entailed, the share that was called so
+    f1: float  # of the entailed ones
     average_precision: float | None = None
 
 
@@ -445,19 +435,12 @@ def _f1(hits: int, missed: int, wrong: int) -> float:
 
 
 class SpanScore(NamedTuple):
-    """How far an answer is the gold one.
+    """How far an answer is the gold one."""
 
-    Attributes:
-        bucket: By strings, blanks around them aside.
-        f1: By the released rule: 1, the share of words, or 0 for an answer that only shares words.
-        squad_em: Whether both are the same, normalised as SQuAD does.
-        squad_f1: Share of words in both, normalised so.
-    """
-
-    bucket: Bucket
+    bucket: Bucket  # by strings, blanks around them aside
     f1: float
-    squad_em: float
-    squad_f1: float
+    squad_em: float  # whether both are the same, normalised as SQuAD does
+    squad_f1: float  # share of words in both, normalised so
 
 
 class SpanScores(NamedTuple):

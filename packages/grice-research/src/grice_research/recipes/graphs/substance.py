@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from scipy.optimize import minimize
 
 from grice.data import Triple
 from grice.knowledge.plausibility import Bilinear
@@ -43,6 +42,7 @@ from grice_research.recipes.graphs.space import (
     topic_folds,
     topics,
 )
+from grice_research.training.logistic import fit_logistic
 from grice_tasks.explagraphs.classifiers import KernelHead
 from grice_tasks.explagraphs.features import (
     Features,
@@ -105,15 +105,11 @@ def fit_part(given: Taught, part: Part, seed: int, topics: tuple[int, ...]) -> K
 
 def calibration(values: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Return slope and intercept by which a score becomes a log odds."""
-    rows = np.c_[values, np.ones(len(values))]
-    w = weights / weights.sum()
-
-    def loss(flat: np.ndarray) -> tuple[float, np.ndarray]:
-        out = rows @ flat
-        slope = w * (1 / (1 + np.exp(-out)) - labels)
-        return float((w * (np.logaddexp(0, out) - labels * out)).sum()), rows.T @ slope
-
-    return minimize(loss, np.array([1.0, 0.0]), jac=True).x.astype(np.float32)
+    shares = weights * len(weights) / weights.sum()
+    (slope,), bias = fit_logistic(
+        values[:, None], labels, penalties=0.0, weights=shares, tolerance=1e-9
+    )
+    return np.array([slope, bias], np.float32)
 
 
 def chosen(choice: KernelHead, rows: list[Instance], made: list[list[Graph]], kept: Kept,

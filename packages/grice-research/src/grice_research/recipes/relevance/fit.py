@@ -14,6 +14,7 @@ from torch import nn
 from grice.metrics.relevance import history_summary, pair_features
 from grice_research.recipes.common import Steps, auc, layers_of
 from grice_research.recipes.relevance.examples import Examples, Mix, draw_negatives, shorten
+from grice_research.training.logistic import fit_logistic
 
 
 class TowerSettings(NamedTuple):
@@ -302,22 +303,9 @@ def _calibrated(
         ]
     )
     labels = np.repeat([1.0, 0.0], len(rows))
-    scale, shift = _logistic_regression(logits.astype(np.float64), labels)
+    column = logits.astype(np.float64)[:, None]
+    (scale,), shift = fit_logistic(column, labels, penalties=0.0, tolerance=1e-9)
     layers = layers_of(net)
     weight, bias = layers[-1]
     layers[-1] = (weight * np.float32(scale), bias * np.float32(scale) + np.float32(shift))
     return layers
-
-
-def _logistic_regression(
-    logits: NDArray[np.float64], labels: NDArray[np.float64], steps: int = 25
-) -> tuple[float, float]:
-    """Return scale and shift that maximise the likelihood, by Newton's method."""
-    inputs = np.stack([logits, np.ones_like(logits)])
-    solution = np.array([1.0, 0.0])
-    for _ in range(steps):
-        chance = 1 / (1 + np.exp(-solution @ inputs))
-        gradient = inputs @ (labels - chance)
-        curvature = (inputs * (chance * (1 - chance))) @ inputs.T
-        solution += np.linalg.solve(curvature, gradient)
-    return float(solution[0]), float(solution[1])

@@ -73,8 +73,6 @@ def main() -> None:
     vectors = torch.tensor(kept["context"].astype(np.float32)) * (384**0.5 / 4)
     pairs, numbers = kept["pairs"], torch.tensor(kept["structure"].astype(np.float32))
     nli, choice, dialogue = kept["nli"], kept["choice"], kept["dialogue"]
-    more = kept["more"]
-    absent = torch.tensor(np.arange(3) >= more[:, 3:]) * -1e4
     of_nli = dialogue[pairs[nli[:, 0], 0]]
     of_choice = dialogue[pairs[choice[:, 0], 0]]
     # One dialogue in eight validates; the same for every seed.
@@ -131,11 +129,8 @@ def main() -> None:
             loss = functional.binary_cross_entropy_with_logits(logits, gold)
             right = gold == 1
             loss = loss + functional.cross_entropy(out[right, 2], torch.tensor(rows[:, 1])[right])
-            wide = 7 if more[:, 3].any() else 4
-            listed = np.concatenate([four[:, :4], more[other, :3]], axis=1)[:, :wide]
-            choices = run(listed.reshape(-1)).view(len(four), wide, 3, -1)
+            choices = run(four[:, :4].reshape(-1)).view(len(four), 4, 3, -1)
             logits = choices[torch.arange(len(four)), :, 1, four[:, 4]]
-            logits = torch.cat([logits[:, :4], logits[:, 4:] + absent[other][:, : wide - 4]], dim=1)
             step(loss + functional.cross_entropy(logits, torch.tensor(four[:, 5])))
         held_out = judge(validates[of_nli], validates[of_choice])
         mark = sum(held_out[name] for name in ("ap", "choice", "relation"))

@@ -189,7 +189,6 @@ class Rows:
             path, context=np.array(self.vectors, np.float16), dialogue=np.array(self.dialogue),
             pairs=np.array(self.pairs), structure=np.array(self.numbers, np.float16),
             nli=np.array(self.nli), choice=np.array(self.choice),
-            more=np.zeros((len(self.choice), 4), int),
         )  # fmt: skip
 
 
