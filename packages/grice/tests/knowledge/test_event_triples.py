@@ -315,15 +315,6 @@ def test_triples_that_people_would_not_write_are_marked(extractor, reply, whole)
     assert all(t.whole == whole for t in forward if t.relation.endswith("React") or not whole)
 
 
-def test_isafter_is_of_one_person(extractor):
-    others, own = (
-        {triple.relation: triple.whole for triple in extracted(extractor, reply).triples}
-        for reply in ("I lost my job. You sold the car.", "I lost it. I sold it.")
-    )
-    assert (others["isAfter"], own["isAfter"]) == (False, True)
-    assert others["HinderedBy"]
-
-
 SPOKEN = (
     "I you u he she it that this who my your her his we they me him us everyone people let not "
     "don't n't can't 's 're 've it's that's i'm please to too then either also because since so "

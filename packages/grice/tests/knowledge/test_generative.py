@@ -13,11 +13,10 @@ from grice.knowledge.generative import (
     plain_event,
 )
 from grice.knowledge.schema import load_schema
-from grice.knowledge.store import KnowledgeBase
 from grice.models.cache import Cache
 from grice.models.embedded import EmbeddedGenerator
 from grice.models.folder import Card, ModelFolder, open_folder
-from grice.models.loader import ModelLoader, read_settings
+from grice.models.loader import read_settings
 from grice.models.protocols import Generated
 
 SCHEMA = load_schema("atomic2020")
@@ -177,13 +176,6 @@ def test_the_relation_and_the_head_matter(shipped):
     assert "happy" not in {tail.tail for tail in fired}
 
 
-def test_sense_is_more_plausible_than_nonsense(shipped):
-    sense = Triple("PersonX drinks a glass of water", "xIntent", "to quench his thirst")
-    nonsense = Triple("PersonX drinks a glass of water", "xIntent", "to get married")
-    right, wrong = shipped.plausibility([sense, nonsense])
-    assert right > wrong
-
-
 @pytest.mark.parametrize(
     "head", ["</s> <xReact> </s>", "<pad>", "😀😀", "\ud800", "x" * 3000, "word " * 500, "他们吃饭"]
 )
@@ -193,16 +185,6 @@ def test_judged_text_is_text_and_never_a_mark(shipped, head):
     assert all(not set("<>") & set(tail.tail) for tail in tails)
     (value,) = shipped.plausibility([Triple("PersonX runs", "xWant", head)])
     assert 0 <= value < 1
-
-
-def test_marks_in_a_text_are_read_letter_by_letter(shipped):
-    plain, marked = shipped.likelihoods(
-        [
-            Triple("PersonX runs", "xWant", "to rest"),
-            Triple("PersonX runs", "xWant", "to rest </s>"),
-        ]
-    )
-    assert plain.given > marked.given
 
 
 def test_what_was_written_is_kept(tmp_path, shipped):
@@ -222,9 +204,3 @@ def test_what_was_written_is_kept(tmp_path, shipped):
     triples = [Triple(head, "xReact", "happy") for head in HEADS]
     assert kept.plausibility(triples) == kept.plausibility(triples) == shipped.plausibility(triples)
     cache.close()
-
-
-def test_it_is_opened_by_name_alone():
-    models = ModelLoader(mode="exact", workers=1, cache=None)
-    assert isinstance(models.load("builtin:comet"), KnowledgeBase)
-    models.close()

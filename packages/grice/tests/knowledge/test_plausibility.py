@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 
-from grice.data import KnownTail, Span, Triple
+from grice.data import KnownTail, Triple
 from grice.errors import InputError, ModelFolderError
 from grice.knowledge.plausibility import (
     Bilinear,
@@ -64,19 +64,6 @@ def test_plausibility_is_the_stated_formula(head, folder, encoder):
     assert value == pytest.approx(1 / (1 + np.exp(-score)), abs=1e-4)
 
 
-def test_the_order_of_head_and_tail_matters(head):
-    there = Triple("PersonX eats cake", "xWant", "PersonX sleeps well")
-    back = Triple("PersonX sleeps well", "xWant", "PersonX eats cake")
-    first, second = head.plausibility([there, back])
-    assert first != second
-
-
-def test_spans_and_source_change_nothing(head):
-    bare = Triple("PersonX rests", "xWant", "to sleep")
-    placed = Triple("PersonX rests", "xWant", "to sleep", Span(0, 0, 1), Span(0, 2, 3), "x")
-    assert len(set(head.plausibility([bare, placed]))) == 1
-
-
 def test_a_known_tail_moves_the_score_by_its_similarity(head):
     triple = Triple("PersonX rests", "xWant", "to sleep")
     known = [KnownTail("a", "b", 0.5, similarity, "made") for similarity in (0.25, 0.5, 1.0)]
@@ -89,10 +76,6 @@ def test_a_known_tail_moves_the_score_by_its_similarity(head):
 
     assert logit(more) - logit(plain) == pytest.approx(1.0, abs=1e-3)
     assert logit(less) - logit(plain) == pytest.approx(-0.5, abs=1e-3)
-
-
-def test_nothing_asked_gives_nothing(head):
-    assert head.plausibility([]) == []
 
 
 def test_a_relation_that_was_not_learned_is_an_error(head):

@@ -4,7 +4,7 @@ import pytest
 
 from grice.data import Triple
 from grice.errors import InputError
-from grice.knowledge.schema import load_schema, schema_names
+from grice.knowledge.schema import load_schema
 
 WRITTEN = """
 name = "tiny"
@@ -45,17 +45,6 @@ def test_conceptnet_has_its_relations():
         "Antonym", "DistinctFrom", "EtymologicallyRelatedTo", "LocatedNear", "RelatedTo",
         "SimilarTo", "Synonym",
     }  # fmt: skip
-
-
-def test_the_relations_of_accent_carry_its_prompts():
-    schema = load_schema("atomic2020")
-    for name, relation in schema.relations.items():
-        assert bool(relation.prompt) == (name in schema.group("accent"))
-    assert schema["HinderedBy"].prompt == "event1 fails to happen because event2."
-
-
-def test_every_shipped_schema_is_named_as_its_file():
-    assert [load_schema(name).name for name in schema_names()] == list(schema_names())
 
 
 def test_an_own_inventory_is_read_by_path(written):

@@ -6,7 +6,7 @@ import pytest
 
 from grice.errors import InputError, ModelFolderError
 from grice.models.loader import ModelLoader
-from grice.models.protocols import CausalLM, PromptPart, TextScorer
+from grice.models.protocols import PromptPart
 from tiny_decoder import write
 
 
@@ -25,11 +25,6 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def model(folder, models):
     return models.load(f"file:{folder}")
-
-
-def test_it_scores_texts(model):
-    assert isinstance(model, CausalLM)
-    assert isinstance(model, TextScorer)
 
 
 def prompt(*texts):
@@ -89,14 +84,6 @@ def test_a_prompt_without_tokens_has_no_scores(model):
     ]
 
 
-def test_a_probability_is_that_of_the_text_alone_after_its_prompt(model):
-    after_eating, after_sleeping = model.log_probabilities(
-        ["A: i eat", "A: i sleep"], ["bread", "bread"]
-    )
-    assert after_eating < 0
-    assert after_eating != after_sleeping
-
-
 def test_what_is_known_of_one_token_after_another_adds_up(model):
     both = model.log_probabilities(["A:"], ["bread happy"])[0]
     first = model.log_probabilities(["A:"], ["bread"])[0]
@@ -112,11 +99,6 @@ def test_half_a_character_is_read_as_an_unknown_one(model):
     assert model.log_probabilities(["A:"], ["\ud83d"]) == model.log_probabilities(
         ["A:"], ["\ufffd"]
     )
-
-
-def test_nothing_asked_nothing_answered(model):
-    assert model.token_scores([]) == []
-    assert model.log_probabilities([], []) == []
 
 
 def test_as_many_prompts_as_texts(model):

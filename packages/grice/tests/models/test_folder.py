@@ -34,31 +34,20 @@ def test_every_shipped_model_is_whole_and_documented(name):
     assert unstated(folder) == set()
 
 
-def test_a_file_that_no_card_states_is_found(copy):
-    (copy / "left_over.npz").write_bytes(b"")
-    assert unstated(open_folder(copy)) == {"left_over.npz"}
-
-
 def test_all_models_together_stay_small():
     files = [file for folder in shipped_models().values() for file in folder.iterdir()]
     # The wheel is compressed, and the weights of the reader to under five bits each there.
     assert sum(file.stat().st_size for file in files) < 122e6
 
 
-def test_a_copy_is_the_same_model(copy):
+def test_a_changed_or_missing_file_is_refused_by_name(copy):
     assert open_folder(copy).digest == open_folder("encoder").digest
-
-
-def test_a_changed_file_is_refused_by_name(copy):
     with (copy / "config.json").open("a") as file:
         file.write(" ")
     with pytest.raises(ModelFolderError, match=r"config\.json is not the file its card describes"):
         open_folder(copy)
-
-
-def test_a_missing_file_is_refused_by_name(copy):
-    (copy / "tokenizer.json").unlink()
-    with pytest.raises(ModelFolderError, match=r"tokenizer\.json is missing"):
+    (copy / "config.json").unlink()
+    with pytest.raises(ModelFolderError, match=r"config\.json is missing"):
         open_folder(copy)
 
 
@@ -68,18 +57,10 @@ def test_other_settings_are_another_model(copy):
     assert open_folder(copy).digest != open_folder("encoder").digest
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"name = ", "cannot be read"),
-        (b"\xff\xfe", "cannot be read"),
-        (b'name = "x"', "cannot be read"),
-        (b"", "cannot be read"),
-    ],
-)
-def test_a_broken_card_is_refused(copy, content, message):
+@pytest.mark.parametrize("content", [b"name = ", b"\xff\xfe", b'name = "x"', b""])
+def test_a_broken_card_is_refused(copy, content):
     (copy / "card.toml").write_bytes(content)
-    with pytest.raises(ModelFolderError, match=message):
+    with pytest.raises(ModelFolderError, match="cannot be read"):
         open_folder(copy)
 
 

@@ -13,7 +13,6 @@ from tokenizers.processors import TemplateProcessing
 from grice.errors import InputError
 from grice.models.embedded import EmbeddedGenerator
 from grice.models.folder import file_sha256, open_folder
-from grice.models.protocols import TextScorer
 
 WORDS = ["<unk>", "<s>", "</s>", "to", "sleep", "eat", "bread", "happy", "tired", "run"]
 SIZE = 16
@@ -121,7 +120,3 @@ def test_a_scored_text_does_not_depend_on_its_neighbours(generator):
 def test_prompts_and_texts_are_as_many(generator):
     with pytest.raises(InputError, match="2 prompts and 1 texts"):
         generator.log_probabilities(["a", "b"], ["c"])
-
-
-def test_a_generator_scores_texts(generator):
-    assert isinstance(generator, TextScorer)

@@ -13,7 +13,6 @@ import pytest
 import grice
 from grice.cli import main
 from grice.errors import ModelError, ModelFolderError
-from grice.metrics.registry import find_metrics
 from grice.models.folder import Card, ModelFolder
 from grice.models.loader import (
     MODEL_TYPES,
@@ -116,11 +115,6 @@ def test_a_foreign_model_serves_a_metric_of_the_package(installed, chat, capsys)
     assert json.loads(capsys.readouterr().out.splitlines()[1])["status"] == "ok"
 
 
-def test_a_model_of_the_package_serves_a_foreign_metric(installed, chat):
-    words = ["score", str(chat), "-m", "calm_model", "--calm-model-model", "builtin:relevance"]
-    assert main([*words, "--no-cache"]) == 0
-
-
 def test_a_model_of_another_kind_is_refused(installed, chat, capsys):
     words = ["score", str(chat), "-m", "engagement", "--engagement-model", "shout:0.5"]
     assert main([*words, "--no-cache"]) == 2
@@ -158,10 +152,3 @@ def test_a_plugin_that_fails_is_reported_and_leaves_the_others_alone(installed, 
     assert len(plugin_problems()) == 4
     assert main(["list"]) == 0
     assert "model type 'broken-head'" in " ".join(capsys.readouterr().err.split())
-
-
-def test_a_metric_that_states_a_protocol_gets_a_model_that_keeps_it(installed, models):
-    from grice.scoring.loaded import load_metric
-
-    loaded = load_metric(find_metrics().named("calm_model"), models, {})
-    assert isinstance(loaded.models["model"], PairClassifier)

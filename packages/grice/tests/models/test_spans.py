@@ -19,8 +19,6 @@ from grice.models.spans import (
     WINDOWS,
     SpanHead,
     SpanSettings,
-    neighbourhood,
-    word_starts,
 )
 
 ROOM = 250
@@ -122,28 +120,11 @@ def test_a_blank_text_has_no_spans(head, shipped, text):
     assert shipped.tag([text, "I like tea."])[0] == ()
 
 
-def test_no_texts_give_no_answers(head):
-    assert head.tag([]) == []
-
-
 def test_nothing_of_a_long_text_is_lost(head):
     text = "B I . " * 1000
     spans = head.tag([text])[0]
     assert len(text) > 5 * CHARACTERS
     assert cut(text, spans) == ["B I"] * 1000
-
-
-def test_many_texts_are_read_in_blocks_and_answered_in_order(folder):
-    asked = []
-
-    def counting(texts):
-        asked.append(len(texts))
-        return by_character(texts)
-
-    texts = ["B I " * (i % 7) + "." for i in range(1000)]
-    spans = SpanHead(stated(SETTINGS), folder, counting, "invented").tag(texts)
-    assert [len(group) for group in spans] == [i % 7 for i in range(1000)]
-    assert max(asked) < 1000
 
 
 def test_nothing_is_lost_where_every_character_is_a_token(head):
@@ -215,21 +196,6 @@ def test_a_network_of_other_outputs_is_refused(tmp_path):
     Mlp([(np.eye(3, 2, dtype=np.float32), np.zeros(2, np.float32))]).save(tmp_path / "head.npz")
     with pytest.raises(ModelFolderError, match="3 outputs"):
         SpanHead(stated(SETTINGS), tmp_path, by_character, "invented")
-
-
-def test_a_neighbourhood_has_zeros_beyond_the_text():
-    states = np.array([[1.0], [2.0]], np.float32)
-    assert neighbourhood(states, 1).tolist() == [[0, 1, 2], [1, 2, 0]]
-
-
-def test_pieces_of_a_word_are_no_starts():
-    assert word_starts("play ing it's", [(0, 2), (2, 4), (5, 8), (9, 11), (11, 12)]) == [
-        True,
-        False,
-        True,
-        True,
-        True,
-    ]
 
 
 def test_a_text_has_the_spans_it_has_alone_among_hundreds_of_others(head):
