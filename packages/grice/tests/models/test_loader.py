@@ -54,7 +54,9 @@ def chat(tmp_path):
 def test_the_tables_name_what_is_declared():
     assert [find_model_type(name, "-").name for name in MODEL_TYPES] == list(MODEL_TYPES)
     text = "".join(path.read_text("utf-8") for path in SOURCE.rglob("*.py"))
-    declared = re.findall(r'^@(?:model_type|reference_scheme)\(\s*"([\w-]+)"', text, re.MULTILINE)
+    declared = re.findall(
+        r'^(?:@|\w+ = )(?:model_type|reference_scheme)\(\s*"([\w-]+)"', text, re.MULTILINE
+    )
     assert len(declared) > 20
     assert set(declared) <= MODEL_TYPES.keys() | SCHEMES.keys()
 

@@ -168,24 +168,16 @@ class EmbeddedCausalLM(WindowedLM):
     ``open_engine`` opens its decoder again, for callers that generate text.
     """
 
-    def __init__(
-        self,
-        folder: ModelFolder,
-        settings: CausalSettings,
-        cache: Cache,
-        *,
-        mode: Mode,
-        threads: int,
-    ) -> None:
+    def __init__(self, folder: ModelFolder, settings: CausalSettings, loader: ModelLoader) -> None:
         super().__init__(
             folder,
-            decoder_identity(folder, mode),
+            decoder_identity(folder, loader.mode),
             settings.max_tokens,
-            cache,
-            batch_tokens=MAX_BATCH_TOKENS if mode == "fast" else 1,
-            threads=threads,
+            loader.cache,
+            batch_tokens=MAX_BATCH_TOKENS if loader.mode == "fast" else 1,
+            threads=loader.workers,
         )
-        self.open_engine = partial(open_decoder, folder, mode, threads)
+        self.open_engine = partial(open_decoder, folder, loader.mode, loader.workers)
         self.engine = self.open_engine()
 
     def _window_log_probabilities(self, windows: list[Tokens]) -> list[list[float]]:
@@ -193,14 +185,9 @@ class EmbeddedCausalLM(WindowedLM):
         return [result.log_probs for result in results]
 
 
-@model_type("causal-lm", task="likelihood", protocol=CausalLM, settings=CausalSettings)
-def causal_lm(
-    folder: ModelFolder, settings: CausalSettings, loader: ModelLoader
-) -> EmbeddedCausalLM:
-    """Open a decoder."""
-    return EmbeddedCausalLM(
-        folder, settings, loader.cache, mode=loader.mode, threads=loader.workers
-    )
+causal_lm = model_type("causal-lm", task="likelihood", protocol=CausalLM, settings=CausalSettings)(
+    EmbeddedCausalLM
+)
 
 
 class StateSettings(CausalSettings, frozen=True):
@@ -217,20 +204,13 @@ class LanguageModelEncoder:
     read it from there, at half the cost of the whole model.
     """
 
-    def __init__(
-        self,
-        folder: ModelFolder,
-        settings: StateSettings,
-        cache: Cache,
-        *,
-        mode: Mode,
-        threads: int,
-    ) -> None:
-        self.identity = decoder_identity(folder, mode)
+    def __init__(self, folder: ModelFolder, settings: StateSettings, loader: ModelLoader) -> None:
+        self.identity = decoder_identity(folder, loader.mode)
         self.dimensions = len(settings.scale)
         self._prompts = PromptTokenizer(folder, settings.max_tokens)
-        self._max_tokens, self._cache, self._threads = settings.max_tokens, cache, threads
-        self._engine = open_decoder(folder, mode, threads)
+        self._max_tokens = settings.max_tokens
+        self._cache, self._threads = loader.cache, loader.workers
+        self._engine = open_decoder(folder, loader.mode, loader.workers)
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
         """Return for each text whether it is longer than half of what the model reads."""
@@ -278,11 +258,6 @@ def _numbers(targets: Sequence[int]) -> list[int]:
     return sorted({*targets} - {-1})
 
 
-@model_type("causal-states", task="states", protocol=PromptEncoder, settings=StateSettings)
-def causal_states(
-    folder: ModelFolder, settings: StateSettings, loader: ModelLoader
-) -> LanguageModelEncoder:
-    """Open the first layers of a decoder."""
-    return LanguageModelEncoder(
-        folder, settings, loader.cache, mode=loader.mode, threads=loader.workers
-    )
+causal_states = model_type(
+    "causal-states", task="states", protocol=PromptEncoder, settings=StateSettings
+)(LanguageModelEncoder)

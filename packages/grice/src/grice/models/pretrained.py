@@ -239,7 +239,7 @@ class OnnxEncoder:
     """An encoder; a text longer than the model reads keeps its end."""
 
     def __init__(
-        self, folder: ModelFolder, settings: OnnxEncoderSettings, cache: Cache, *, threads: int
+        self, folder: ModelFolder, settings: OnnxEncoderSettings, loader: ModelLoader
     ) -> None:
         self._graph = _Graph(folder)
         self.identity = f"{folder.identity}/{self._graph.engine}"
@@ -248,8 +248,7 @@ class OnnxEncoder:
         self._tokenizer = open_tokenizer(folder)
         added = self._tokenizer.num_special_tokens_to_add(is_pair=False)
         self._room = settings.max_tokens - added
-        self._cache = cache
-        self._threads = threads
+        self._cache, self._threads = loader.cache, loader.workers
 
     def encode(self, texts: Sequence[str]) -> list[Vector]:
         """Return one unit vector per text; zeros for a text without a word."""
@@ -284,18 +283,13 @@ class OnnxEncoder:
         return np.asarray(pooled / np.linalg.norm(pooled), np.float32)
 
 
-@model_type(
+onnx_encoder = model_type(
     "onnx-encoder",
     task="sentence vectors",
     protocol=Encoder,
     settings=OnnxEncoderSettings,
     convert=keep_checkpoint,
-)
-def onnx_encoder(
-    folder: ModelFolder, settings: OnnxEncoderSettings, loader: ModelLoader
-) -> OnnxEncoder:
-    """Open an encoder on ONNX Runtime."""
-    return OnnxEncoder(folder, settings, loader.cache, threads=loader.workers)
+)(OnnxEncoder)
 
 
 def _on_onnx(folder: ModelFolder, settings: LabelSettings, loader: ModelLoader) -> CrossEncoder:
@@ -361,18 +355,17 @@ def quiet(transformers: ModuleType) -> Iterator[None]:
 class TransformersCausalLM(WindowedLM):
     """A causal language model; one text at a time, by all threads of torch."""
 
-    def __init__(self, folder: ModelFolder, settings: CausalSettings, cache: Cache) -> None:
+    def __init__(self, folder: ModelFolder, settings: CausalSettings, loader: ModelLoader) -> None:
         self._network = _Network(folder, "AutoModelForCausalLM")
         identity = f"{folder.identity}/{self._network.engine}"
-        super().__init__(folder, identity, settings.max_tokens, cache)
-        self._vocabulary = open_tokenizer(folder)
+        super().__init__(folder, identity, settings.max_tokens, loader.cache)
 
     def _window_log_probabilities(self, windows: list[Tokens]) -> list[list[float]]:
         return [self._log_probabilities(window) for window in windows]
 
     def _log_probabilities(self, tokens: Tokens) -> list[float]:
         # Every token is one of the vocabulary: it comes from the same tokenizer.
-        ids = [self._vocabulary.token_to_id(token) or 0 for token in tokens]
+        ids = [self.prompts.tokenizer.token_to_id(token) or 0 for token in tokens]
         logits = self._network.logits(input_ids=ids)
         values = logits[:-1].log_softmax(-1)
         taken = self._network.torch.tensor(ids[1:], device=self._network.device)
@@ -380,18 +373,13 @@ class TransformersCausalLM(WindowedLM):
         return chosen
 
 
-@model_type(
+transformers_causal_lm = model_type(
     "transformers-lm",
     task="likelihood",
     protocol=CausalLM,
     settings=CausalSettings,
     convert=keep_checkpoint,
-)
-def transformers_causal_lm(
-    folder: ModelFolder, settings: CausalSettings, loader: ModelLoader
-) -> TransformersCausalLM:
-    """Open a causal language model on transformers."""
-    return TransformersCausalLM(folder, settings, loader.cache)
+)(TransformersCausalLM)
 
 
 def _on_transformers(
