@@ -41,6 +41,24 @@ def watched(watcher: Watcher | None) -> Iterator[None]:
         WATCHER.reset(token)
 
 
+@contextmanager
+def tracking(
+    unit: str, total: int | None = None, part: Callable[[], float] | None = None
+) -> Iterator[Callable[[int], None]]:
+    """Report a block of work; the block calls the result with numbers of finished units."""
+    watcher = WATCHER.get()
+    if watcher is None:
+        yield lambda _: None
+        return
+    WATCHER.set(None)
+    watcher.begin(unit, total)
+    try:
+        yield lambda done: watcher.advance(done, part() if part else None)
+    finally:
+        watcher.end()
+        WATCHER.set(watcher)
+
+
 def track(
     items: Iterable[Item],
     unit: str,
@@ -49,16 +67,7 @@ def track(
     part: Callable[[], float] | None = None,
 ) -> Iterator[Item]:
     """Yield items and report each once it is finished."""
-    watcher = WATCHER.get()
-    if watcher is None:
-        yield from items
-        return
-    WATCHER.set(None)
-    watcher.begin(unit, total)
-    try:
+    with tracking(unit, total, part) as advance:
         for item in items:
             yield item
-            watcher.advance(size(item), part() if part else None)
-    finally:
-        watcher.end()
-        WATCHER.set(watcher)
+            advance(size(item))

@@ -17,6 +17,8 @@ import logging
 import os
 import sys
 from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Literal
@@ -59,62 +61,60 @@ STANDARD = ("-", "/dev/stdout")
 TABLES = (".parquet", ".arrow")
 
 
+@dataclass(frozen=True)
 class Run:
     """Scores of open inputs: iterate over it to the end, then read the summary.
 
     Conversations that an interrupted run has finished are not scored again: their scores are read
     back, so that the caller sees all of them.
 
-    Args:
-        readings: Inputs.
-        scorer: Metrics.
+    Attributes:
         output: File of the scores, ``-`` for standard output; None writes none.
         format: The format that was asked for, which belongs to the identity of the run.
         bad_records: Count records that cannot be read, or raise the first.
         resume: Finish what an interrupted run has left beside ``output``.
-        sample: Number of conversations to draw; None scores all.
-        seed: Seed of the draw.
+        sample: Number of conversations to draw with ``seed``; None scores all.
     """
 
-    def __init__(
-        self,
-        readings: Sequence[Reading],
-        scorer: Scorer,
-        output: str | Path | None = None,
-        *,
-        format: str | None = None,  # noqa: A002 - the flag's name
-        bad_records: Literal["skip", "fail"] = "skip",
-        resume: bool = True,
-        sample: int | None = None,
-        seed: int = 0,
-    ) -> None:
-        if bad_records not in ("skip", "fail"):
-            raise InputError(f"bad records {bad_records!r}: write skip or fail")
-        if sample is not None and sample < 1:
-            raise InputError(f"a sample of {sample}: at least one conversation is needed")
-        self._readings, self._scorer, self._output = readings, scorer, output
-        self._bad_records, self._resume = bad_records, resume
-        self._sample, self._seed = sample, seed
-        self._sampled: Sampled | None = None
-        self._builder = SummaryBuilder(scorer.columns, scorer.preset, scorer.speakers)
-        # All settings that decide the output: a run is resumed only if they are equal.
-        columns = {part: name for reading in readings for part, name in reading.columns.items()}
+    readings: Sequence[Reading]
+    scorer: Scorer
+    output: str | Path | None = None
+    format: str | None = None
+    bad_records: Literal["skip", "fail"] = "skip"
+    resume: bool = True
+    sample: int | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.bad_records not in ("skip", "fail"):
+            raise InputError(f"bad records {self.bad_records!r}: write skip or fail")
+        if self.sample is not None and self.sample < 1:
+            raise InputError(f"a sample of {self.sample}: at least one conversation is needed")
+
+    @cached_property
+    def _builder(self) -> SummaryBuilder:
+        return SummaryBuilder(self.scorer.columns, self.scorer.preset, self.scorer.speakers)
+
+    @cached_property
+    def _identity(self) -> str:
+        """All settings that decide the output: a run is resumed only if they are equal."""
+        columns = {part: name for source in self.readings for part, name in source.columns.items()}
         parts = [
-            *(column.signature for column in scorer.columns),
-            *(f"speaker={speaker}" for speaker in sorted(scorer.speakers)),
-            *(f"file={reading.source}" for reading in readings),
-            f"format={format}",
+            *(column.signature for column in self.scorer.columns),
+            *(f"speaker={speaker}" for speaker in sorted(self.scorer.speakers)),
+            *(f"file={reading.source}" for reading in self.readings),
+            f"format={self.format}",
             *(f"column={part}={name}" for part, name in sorted(columns.items())),
-            *([] if scorer.preset == SMALL else [f"models={scorer.preset}"]),
-            *([] if sample is None else [f"sample={sample} seed={seed}"]),
+            *([] if self.scorer.preset == SMALL else [f"models={self.scorer.preset}"]),
+            *([] if self.sample is None else [f"sample={self.sample} seed={self.seed}"]),
         ]
-        self._identity = " ".join(parts)
+        return " ".join(parts)
 
     def __iter__(self) -> Iterator[tuple[Conversation, Sequence[Score]]]:
         """Score the inputs; yield each conversation with its scores once they are written."""
         with ExitStack() as stack:
             sink = self._sink(stack)
-            scored = score_windows(self._records(), self._scorer, sink, self._readings)
+            scored = score_windows(self._records(), self.scorer, sink, self.readings)
             for record, scores in scored:
                 if isinstance(record, RecordError):
                     self._builder.skip(record)
@@ -125,52 +125,52 @@ class Run:
     @property
     def summary(self) -> Summary:
         """The summary of what was scored so far."""
-        return msgspec.structs.replace(self._builder.summary(), sample=self._sampled)
+        return self._builder.summary()
 
     @property
     def judged_nobody(self) -> bool:
         """Whether no reply was judged since no turn is by the speakers asked for."""
-        columns, summary = self._scorer.columns, self.summary
+        columns, summary = self.scorer.columns, self.summary
         replies = [
             metric.counts
             for metric, column in zip(summary.metrics, columns, strict=True)
             if column.judges == "response"
         ]
-        return bool(summary.turns and self._scorer.speakers and replies) and not any(replies)
+        return bool(summary.turns and self.scorer.speakers and replies) and not any(replies)
 
     def _records(self) -> Iterator[Found]:
         heap: list[tuple[int, str, int, Conversation]] = []
         seen = 0
-        for record in records_of(self._readings):
-            if isinstance(record, RecordError) and self._bad_records == "fail":
+        for record in records_of(self.readings):
+            if isinstance(record, RecordError) and self.bad_records == "fail":
                 raise record
-            if self._sample is None or isinstance(record, RecordError):
+            if self.sample is None or isinstance(record, RecordError):
                 yield record
                 continue
             # Conversations are drawn by hashed id, the same ones on every machine.
-            named = f"{self._seed} {record.id}".encode("utf-8", "surrogatepass")
+            named = f"{self.seed} {record.id}".encode("utf-8", "surrogatepass")
             place = int.from_bytes(hashlib.blake2b(named, digest_size=8).digest(), "big")
             entry = (-place, record.id, seen, record)
             seen += 1
-            if len(heap) < self._sample:
+            if len(heap) < self.sample:
                 heapq.heappush(heap, entry)
             elif entry[0] > heap[0][0]:
                 heapq.heapreplace(heap, entry)
-        if self._sample is not None:
-            self._sampled = Sampled(len(heap), seen, self._seed)
+        if self.sample is not None:
+            self._builder.sampled = Sampled(len(heap), seen, self.seed)
             yield from (record for *_, record in sorted(heap, key=lambda entry: entry[2]))
 
     def _sink(self, stack: ExitStack) -> Sink:
-        if self._output is None:
+        if self.output is None:
             return Sink(self._identity)
-        if str(self._output) in STANDARD:
+        if str(self.output) in STANDARD:
             return ScoreStream(sys.stdout.buffer, self._identity)
-        path = Path(self._output)
+        path = Path(self.output)
         if destination(path) is None:
             return ScoreStream(stack.enter_context(streaming(path)), self._identity, path)
         if path.suffix in TABLES:
             check_arrow()
-        return ScoreFile(path, self._identity, resume=self._resume)
+        return ScoreFile(path, self._identity, resume=self.resume)
 
 
 def keeps_unfinished(output: str | Path | None) -> bool:

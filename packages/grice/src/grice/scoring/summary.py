@@ -134,6 +134,7 @@ class SummaryBuilder:
         self._unknown_roles: Counter[str] = Counter()
         self._unknown_answering: Counter[str] = Counter()
         self._flags: Counter[str] = Counter()
+        self.sampled: Sampled | None = None
         self._skipped = 0
         self._problems: list[str] = []
 
@@ -167,6 +168,7 @@ class SummaryBuilder:
             self._skipped,
             tuple(self._problems),
             self._preset,
+            self.sampled,
             assistant_alone=self._assistant_alone,
             unknown_roles=dict(self._unknown_roles.most_common(REASONS)),
             unknown_answering=dict(self._unknown_answering.most_common(REASONS)),

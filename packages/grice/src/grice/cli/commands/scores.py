@@ -32,7 +32,7 @@ from grice.cli.output import (
     write_rows,
 )
 from grice.errors import LONGEST, InputError, plural
-from grice.progress import track
+from grice.progress import tracking
 from grice.tables import Lines, Table, bounds, number
 
 if TYPE_CHECKING:
@@ -117,11 +117,15 @@ def score(
         scored = open_run(scorer, to, format=reading.format, resume=resume)
         part = None if sample else partial(part_read, readings)
         try:
-            with page_of(report, readings, scorer, INVOCATION.get().command()) as page:
-                for talk, scores in track(scored, "conversations", sample, part=part):
+            with (
+                page_of(report, readings, scorer, INVOCATION.get().command()) as page,
+                tracking("conversations", sample, part) as advance,
+            ):
+                for talk, scores in scored:
                     reviewer.add(talk, scores)
                     if page is not None:
                         page.add(talk, scores)
+                    advance(1)
                 if page is not None:
                     page.close(scored.summary)
         except KeyboardInterrupt:
