@@ -12,7 +12,7 @@ from grice.errors import InputError, ModelFolderError
 from grice.knowledge.events import clause_problem, with_people_apart
 from grice.knowledge.extraction import (
     RELATIONS,
-    Exchange,
+    ContextResponse,
     ExtractorSettings,
     TripleExtractor,
     not_english,
@@ -81,7 +81,7 @@ def extractor(tagger):
 
 
 def extracted(extractor, reply, *history, least=0.0, **options):
-    (extraction,) = extractor.extract([Exchange(history, reply)], least=least, **options)
+    (extraction,) = extractor.extract([ContextResponse(history, reply)], least=least, **options)
     return extraction
 
 
@@ -148,7 +148,10 @@ def test_each_kind_of_triple_alone(extractor, tagger):
 
 def test_the_speaker_of_the_turn_before_decides_whose_event_it_is(extractor):
     (other, same) = extractor.extract(
-        [Exchange(("I lost my keys.",), "I will find them.", same) for same in (False, True)],
+        [
+            ContextResponse(("I lost my keys.",), "I will find them.", same)
+            for same in (False, True)
+        ],
         least=0.0,
     )
     assert triples(other)["oWant"] == ("PersonX loses PersonX's keys", "PersonY wants to find them")
@@ -209,9 +212,9 @@ def test_long_replies_are_cut_with_a_flag(extractor, reply):
 
 def test_a_reply_does_not_depend_on_its_neighbours(shipped):
     exchanges = [
-        Exchange(("How are you?",), "I am sad because my dog died."),
-        Exchange((), "I bought flour to bake a cake."),
-        Exchange(("I won!",), "That is great. I want to celebrate."),
+        ContextResponse(("How are you?",), "I am sad because my dog died."),
+        ContextResponse((), "I bought flour to bake a cake."),
+        ContextResponse(("I won!",), "That is great. I want to celebrate."),
     ]
     alone = [shipped.extract([exchange])[0] for exchange in exchanges]
     assert shipped.extract(exchanges) == alone

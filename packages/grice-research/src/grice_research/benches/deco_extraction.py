@@ -20,7 +20,7 @@ import numpy as np
 
 from grice.data import Triple
 from grice.errors import InputError
-from grice.knowledge.extraction import Exchange
+from grice.knowledge.extraction import ContextResponse
 from grice.knowledge.schema import RELATIONS
 from grice.models.embedded import EmbeddedEncoder
 from grice.models.folder import open_folder, shipped_models
@@ -105,7 +105,7 @@ def measure(context: BenchContext) -> Iterator[Figure]:
 
 def read_triples(
     extractor: TripleExtractor,
-    exchanges: Sequence[Exchange],
+    exchanges: Sequence[ContextResponse],
     kinds: Sequence[TripleKind] = ("single", "pair"),
 ) -> Found:
     """Return the triples of each reply by relation, worded as people worded theirs."""
@@ -119,7 +119,7 @@ def read_triples(
     return triples
 
 
-def baselines(exchanges: Sequence[Exchange]) -> dict[str, Found]:
+def baselines(exchanges: Sequence[ContextResponse]) -> dict[str, Found]:
     """Return what reads nothing: the two turns copied, or worded as one event each."""
     copied = [[(exchange.previous, exchange.reply)] for exchange in exchanges]
     worded = [
@@ -214,7 +214,7 @@ def _printed() -> dict[str, dict[str, float]]:
 class Replies(NamedTuple):
     """Replies with the turn before them, and the triples that people wrote for each."""
 
-    exchanges: tuple[Exchange, ...]
+    exchanges: tuple[ContextResponse, ...]
     triples: tuple[tuple[Triple, ...], ...]
     fingerprint: str
 
@@ -227,7 +227,7 @@ def read_replies(context: BenchContext, name: str) -> Replies:
         response = responses(item.conversation)[-1]
         last = response.history[-1:]
         same = any(turn.speaker == response.speaker for turn in last)
-        exchanges.append(Exchange(tuple(turn.text for turn in last), response.text, same))
+        exchanges.append(ContextResponse(tuple(turn.text for turn in last), response.text, same))
         drawn: object = item.conversation.meta.get("tuples")
         groups = drawn.values() if isinstance(drawn, dict) else ()
         triples.append(tuple(Triple(*triple[:3]) for group in groups for triple in group))

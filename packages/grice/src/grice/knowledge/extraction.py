@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from grice.models.loader import ModelLoader
     from grice.models.protocols import TaggedSpan
     from grice.models.spans import SpanHead
-    from grice.text.events import Event, PersonName, Speaker
+    from grice.text.events import PersonName, Speaker
 
     Array: TypeAlias = NDArray[np.float32]
 
@@ -76,7 +76,7 @@ DECIMALS = 4
 """Decimals of a score by which the best pair of a relation is chosen."""
 
 
-class Exchange(NamedTuple):
+class ContextResponse(NamedTuple):
     """A context–response pair.
 
     Attributes:
@@ -170,7 +170,7 @@ class TripleExtractor:
 
     def extract(
         self,
-        exchanges: Sequence[Exchange],
+        exchanges: Sequence[ContextResponse],
         *,
         kinds: Sequence[TripleKind] = KINDS,
         least: float | None = None,
@@ -236,7 +236,7 @@ class TripleExtractor:
 
 
 def mentions_in(
-    exchanges: Sequence[Exchange], tagger: SpanHead, kinds: Sequence[TripleKind]
+    exchanges: Sequence[ContextResponse], tagger: SpanHead, kinds: Sequence[TripleKind]
 ) -> list[tuple[list[EventMention], bool]]:
     """Return the events of each turn before and reply, and whether some were left out.
 
@@ -342,7 +342,11 @@ def candidates(mentions: Sequence[EventMention], kinds: Sequence[TripleKind]) ->
 
     A head is an event, not a mood, neither event is cut off, and neither repeats the other.
     """
-    whole = [(item, _content(item.event)) for item in mentions if "cut off" not in item.features]
+    whole = []
+    for item in mentions:
+        if "cut off" not in item.features:
+            words = frozenset(word.lower() for word in item.event.words if isinstance(word, str))
+            whole.append((item, carrying_words(item.event) or words))
     pairs = [
         Candidate(head, tail)
         for (head, first), (tail, second) in permutations(whole, 2)
@@ -351,12 +355,6 @@ def candidates(mentions: Sequence[EventMention], kinds: Sequence[TripleKind]) ->
         and not (first <= second or second <= first)
     ]
     return [pair for pair in pairs if pair.kind in kinds]
-
-
-def _content(event: Event) -> frozenset[str]:
-    """Return the base forms of the content words of an event; all words if there is none."""
-    words = frozenset(word.lower() for word in event.words if isinstance(word, str))
-    return carrying_words(event) or words
 
 
 def allowed(pairs: Sequence[Candidate]) -> NDArray[np.bool_]:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from grice.data import KnownTail, Response
     from grice.knowledge.events import Place
     from grice.knowledge.extraction import (
-        Exchange,
+        ContextResponse,
         ExtractedTriple,
         Extraction,
         TripleExtractor,
@@ -137,11 +137,11 @@ def commonsense(
     return judgements
 
 
-def _exchange(response: Response) -> Exchange:
-    from grice.knowledge.extraction import Exchange
+def _exchange(response: Response) -> ContextResponse:
+    from grice.knowledge.extraction import ContextResponse
 
     last = response.history[-1:]
-    return Exchange(
+    return ContextResponse(
         tuple(turn.text for turn in last),
         response.text,
         any(turn.speaker == response.speaker for turn in last),

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from grice.knowledge import extraction
-from grice.knowledge.extraction import KINDS, Exchange, Scale, allowed, candidates, features
+from grice.knowledge.extraction import KINDS, ContextResponse, Scale, allowed, candidates, features
 from grice.knowledge.schema import RELATIONS
 from grice.models.loader import ModelLoader
 from grice_research.places import MODELS
@@ -40,7 +40,7 @@ RATE = 608 / 1200
 class Reply(NamedTuple):
     """A reply with the number of triples that people wrote for it by relation."""
 
-    exchange: Exchange
+    exchange: ContextResponse
     gold: dict[str, int]
 
 
@@ -50,7 +50,7 @@ def replies(data: Path, part: str) -> list[Reply]:
     for item in rows_of(data / f"accent_deco/{part}.jsonl"):
         turns = tuple(turn.strip() for turn in item["history"].split("</UTT>") if turn.strip())
         gold: dict[str, int] = Counter(relation for _, relation, *_ in gold_triples(item))
-        made.append(Reply(Exchange(turns, item["response"]), gold))
+        made.append(Reply(ContextResponse(turns, item["response"]), gold))
     return made
 
 
@@ -83,7 +83,7 @@ class Pairs(NamedTuple):
     allowed: np.ndarray
 
 
-def read(exchanges: Sequence[Exchange]) -> list[Pairs]:
+def read(exchanges: Sequence[ContextResponse]) -> list[Pairs]:
     """Read the pairs of events of each reply with the shipped tagger."""
     tagger = ModelLoader(mode="exact", workers=1, cache=None).load("builtin:events")
     by_reply = []
@@ -145,11 +145,11 @@ def main() -> None:
     )
 
 
-def sampled(data: Path, each: int) -> tuple[list[Exchange], int]:
+def sampled(data: Path, each: int) -> tuple[list[ContextResponse], int]:
     """Return replies with the turn before, drawn by a fixed seed, and how many were dropped."""
     parts = ("conture_subset", "deco_test", "deco_train", "none_samples")
     evaluated = set(map(normalised, spoken_texts(data, parts))) - {""}
-    chosen: list[Exchange] = []
+    chosen: list[ContextResponse] = []
     dropped = 0
     for name in SOURCES:
         kept = []
@@ -157,7 +157,7 @@ def sampled(data: Path, each: int) -> tuple[list[Exchange], int]:
             if normalised(before) in evaluated or normalised(reply) in evaluated:
                 dropped += 1
             elif 5 <= len(reply.split()) <= 60 and before.strip():
-                kept.append(Exchange((before,), reply))
+                kept.append(ContextResponse((before,), reply))
         kept = sorted(set(kept))
         random.Random(name).shuffle(kept)
         chosen += kept[:each]
