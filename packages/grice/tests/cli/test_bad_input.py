@@ -36,17 +36,3 @@ def test_two_faults_at_once_lose_nothing_good(tmp_path, capsys, kind):
     scored = [score["conversation"] for score in scores if score["conversation"] in good]
     assert len(scored) == 7 * len(good)
     assert HOSTILE.encode() not in report.read_bytes()
-
-
-def test_memory_that_runs_out_is_no_fault_and_the_way_out_is_named(tmp_path, capsys, monkeypatch):
-    def fails(*_, **__):
-        raise MemoryError("model:medium")
-
-    monkeypatch.setattr("grice.scoring.api.load_metric", fails)
-    file = tmp_path / "chat.txt"
-    file.write_text("Ann: Is it far?\nBob: Ten minutes.\n")
-    assert main(["score", str(file), "-m", "log_length"]) == 2
-    shown = capsys.readouterr().err
-    assert "memory ran out: model:medium" in shown
-    assert "--models small" in shown
-    assert "a fault of grice" not in shown

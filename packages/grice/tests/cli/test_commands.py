@@ -7,7 +7,6 @@ import json
 import os
 import re
 import signal
-import stat
 import subprocess
 import sys
 import threading
@@ -75,22 +74,6 @@ def test_the_help_describes_the_options_of_the_metrics_asked_for(capsys):
         assert ("--relevance-history" in capsys.readouterr().out) is listed
 
 
-def test_a_pipe_gets_json_lines_with_the_records_own_fields(chat, capsys):
-    assert main(["score", str(chat), "-m", "relevance"]) == 0
-    captured = capsys.readouterr()
-    scores = scores_in(captured.out)
-    assert [(s["conversation"], s["turn"], s["status"]) for s in scores] == [
-        ("t0", 0, "abstained"),
-        ("t0", 1, "ok"),
-        ("t0", 2, "ok"),
-        ("t1", 0, "abstained"),
-        ("t1", 1, "ok"),
-    ]
-    assert scores[1]["value"] > scores[4]["value"]
-    assert scores[4]["meta"] == {"channel": 1}
-    assert "read as turns" in captured.err
-
-
 def test_the_summary_is_json_if_asked_for(chat, tmp_path, capsys):
     out = tmp_path / "out.jsonl"
     assert main(["score", str(chat), "-m", "log_length", "-o", str(out), "--json"]) == 0
@@ -99,14 +82,6 @@ def test_the_summary_is_json_if_asked_for(chat, tmp_path, capsys):
     assert metric["counts"] == {"ok": 5}
     assert metric["low"] < metric["mean"] < metric["high"]
     assert summary["conversations"] == 2
-
-
-@pytest.mark.parametrize("number", ["two", "0", "-1", "1.5"])
-def test_a_number_that_is_none_is_named(chat, capsys, number):
-    with pytest.raises(SystemExit) as ended:
-        main(["score", str(chat), "--workers", number])
-    assert ended.value.code == 2
-    assert f"'{number}': an integer of 1 or more is needed" in capsys.readouterr().err
 
 
 def test_standard_input_and_gzip(chat, tmp_path):
@@ -118,19 +93,6 @@ def test_standard_input_and_gzip(chat, tmp_path):
         check=True,
     )
     assert len(done.stdout.splitlines()) == 5
-
-
-def test_a_device_as_an_output_stays_one(chat, tmp_path, capsys):
-    null = tmp_path / "null"
-    try:
-        os.mknod(null, stat.S_IFCHR | 0o666, os.makedev(1, 3))
-    except (AttributeError, OSError):
-        pytest.skip("device nodes can be made by root alone")
-    words = ["score", str(chat), "-m", "log_length", "-o", str(null), "--report", str(null)]
-    assert main(words) == 0
-    assert null.is_char_device()
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["chat.jsonl", "null"]
-    assert "log_length" in capsys.readouterr().out
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
@@ -152,16 +114,6 @@ def test_a_full_device_is_named(chat, capsys):
         pytest.skip("this system has no /dev/full")
     assert main(["score", str(chat), "-m", "log_length", "-o", "/dev/full"]) == 2
     assert "grice: /dev/full: cannot be written: No space left" in capsys.readouterr().err
-
-
-def test_standard_output_by_its_path_is_standard_output(chat, tmp_path):
-    command = [sys.executable, "-m", "grice", "score", str(chat), "-m", "log_length", "-o"]
-    plain, by_path = (
-        subprocess.run([*command, out], capture_output=True, check=True).stdout
-        for out in ("-", "/dev/stdout")
-    )
-    assert plain == by_path
-    assert len(scores_in(plain.decode())) == 5
 
 
 def test_broken_records_are_skipped_counted_and_change_the_status(chat, capsys):
@@ -232,17 +184,6 @@ def test_the_commonest_reason_of_failures_is_told(tmp_path, chat, capsys):
     assert metric["reasons"]["failed"] == {"reason": "no answer", "count": 3}
 
 
-def test_a_run_without_a_single_score_has_failed(chat, tmp_path, fragile, capsys):
-    never = [*fragile[:2], "-m", "fragile", "--fragile-word", ""]
-    assert main(["score", str(chat), *never, "-o", str(tmp_path / "out.jsonl")]) == 2
-    assert "fragile: 5 of 5 scores failed" in capsys.readouterr().err
-    assert main(["score", str(chat), *fragile, "--fragile-word", ""]) == 4
-    chat.write_text('{"turns": []}\n{"turns": 3}\n')
-    words = ["score", str(chat), "-m", "log_length", "--format", "turns"]
-    assert main(words) == 2
-    assert "2 records could not be read" in capsys.readouterr().err
-
-
 def test_explaining_a_reply_tells_whether_it_failed(fragile, capsys):
     assert main(["explain", "Hello.", "The moon is up.", *fragile]) == 4
     assert "RuntimeError: moon in 'The moon is up.'" in capsys.readouterr().out
@@ -304,14 +245,6 @@ def test_explain_shows_the_evidence(capsys):
     assert "relevance" in shown
     assert "repetition" in shown
     assert "#0 I broke my leg." in shown
-
-
-def test_explain_prints_signatures_on_request(capsys):
-    words = ["explain", "Are you hungry?", "I ate.", "-m", "log_length"]
-    assert main(words) == 0
-    assert "log_length:2" not in capsys.readouterr().out
-    assert main([*words, "--signature"]) == 0
-    assert "log_length:2" in capsys.readouterr().out
 
 
 def test_explain_finds_a_reply_in_a_file(chat, capsys):
@@ -445,12 +378,6 @@ def test_no_command_writes_over_what_it_reads(chat, tmp_path, capsys, words):
     assert chat.read_bytes() == before
 
 
-def test_a_file_called_none_is_no_output(chat, monkeypatch):
-    monkeypatch.chdir(chat.parent)
-    Path("None").write_bytes(chat.read_bytes())
-    assert main(["score", "None", "-m", "log_length"]) == 0
-
-
 @pytest.mark.filterwarnings("default")
 def test_a_cache_that_cannot_be_used_is_said_in_one_line(chat, tmp_path, capsys):
     words = ["score", str(chat), "-m", "log_length", "--cache", str(chat / "below")]
@@ -493,55 +420,8 @@ def test_a_speaker_whom_nobody_heard_is_named(chat, capsys):
     assert "no turn" not in capsys.readouterr().err
 
 
-def test_labels_and_scores_the_other_way_round_are_told_apart(chat, tmp_path, capsys):
-    labels, out = tmp_path / "labels.jsonl", str(tmp_path / "out.jsonl")
-    labels.write_text('{"conversation": "t0", "turn": 1, "rating": 4}\n')
-    assert main(["score", str(chat), "-m", "log_length", "-o", out]) == 0
-    assert main(["calibrate", out, str(labels), "-o", str(tmp_path / "map.json")]) == 2
-    assert "a score as grice score writes it is expected" in capsys.readouterr().err
-
-
-SOFT = """
-from pathlib import Path
-from grice.metrics.baselines import turn_count
-import msgspec
-
-with Path(__file__).with_suffix(".runs").open("a") as runs:
-    runs.write("run ")
-soft = msgspec.structs.replace(turn_count, name="soft")
-del turn_count
-"""
-
-
-def test_a_plugin_is_run_once_a_command(chat, tmp_path):
-    plugin, out = tmp_path / "soft.py", tmp_path / "scores.jsonl"
-    plugin.write_text(SOFT)
-    assert main(["score", str(chat), "-m", "soft", "--plugin", str(plugin), "-o", str(out)]) == 0
-    assert '"metric":"soft"' in out.read_text()
-    assert plugin.with_suffix(".runs").read_text() == "run "
-
-
 def test_a_plugin_that_is_left_out_is_named(chat, tmp_path, capsys):
     plugin = tmp_path / "mine.py"
     plugin.write_text("from grice.metrics.baselines import log_length\n")
     assert main(["score", str(chat), "-m", "log_length", "--plugin", str(plugin)]) == 0
     assert f"metric 'log_length' of {plugin} is left out" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        '{"\\u001b[31mred": 1, "stem": 2}\n',
-        '{"turns": [{"speaker": "A", "text": "Hi"}], "\\u001b]0;x\\u0007": 1}\nbroken \x1b[31m\n',
-    ],
-)
-def test_a_hostile_file_cannot_steer_the_terminal_by_errors(tmp_path, capsys, content):
-    file = tmp_path / "evil.jsonl"
-    file.write_text(content)
-    assert main(["score", str(file), "-m", "log_length", "-o", str(tmp_path / "out.jsonl")]) in {
-        2,
-        4,
-    }
-    shown = capsys.readouterr()
-    assert "\x1b" not in shown.err + shown.out
-    assert "\x07" not in shown.err + shown.out

@@ -41,11 +41,6 @@ def test_a_dry_run_sends_and_writes_nothing(tmp_path, capsys):
     assert not (tmp_path / "out.jsonl").exists()
 
 
-def test_a_dry_run_without_a_judge_says_that_nothing_is_sent(capsys):
-    assert main(["score", "talks.jsonl", "-m", "log_length", "--dry-run"]) == 0
-    assert "nothing would be sent" in capsys.readouterr().out
-
-
 def test_a_limit_ends_the_run_and_the_same_command_goes_on(tmp_path, capsys):
     with StubEndpoint() as server:
         assert score(server, "-o", "whole.jsonl", "--cache", "another", "--timeout", "30") == 0
@@ -55,12 +50,6 @@ def test_a_limit_ends_the_run_and_the_same_command_goes_on(tmp_path, capsys):
         assert score(server, "-o", "out.jsonl", "--limit-requests", "25") == 0
         assert len(server.requests) == 2 * REPLIES
     assert (tmp_path / "out.jsonl").read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
-
-
-def test_judgements_that_failed_are_counted_and_the_others_stand(tmp_path, capsys):
-    with StubEndpoint(once="no answer", always="") as server:
-        assert score(server, "-o", "out.jsonl") == 0
-    assert "repeated: 0 answers where one was asked for (40)" in capsys.readouterr().err
 
 
 def test_unreadable_answers_end_the_run_and_what_was_answered_is_kept(tmp_path, capsys):

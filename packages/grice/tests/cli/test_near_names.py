@@ -64,14 +64,6 @@ def test_quiet_stands_before_or_behind_any_command_and_action(talks, capsys, wor
     assert capsys.readouterr().err == ""
 
 
-def test_a_file_of_settings_may_ask_for_quiet(talks, capsys):
-    assert main(["score", "talks.jsonl", "-m", "log_length", "-o", "a.jsonl"]) == 0
-    assert "read as" in capsys.readouterr().err
-    (talks / "grice.toml").write_text("quiet = true\n")
-    assert main(["score", "talks.jsonl", "-m", "log_length", "-o", "b.jsonl"]) == 0
-    assert capsys.readouterr().err == ""
-
-
 def test_a_dash_is_standard_output_in_every_command(talks, capfdbinary):
     for command in ("score talks.jsonl -m log_length", "perturb talks.jsonl --kind turn-order"):
         assert main([*command.split(), "-q"]) == 0

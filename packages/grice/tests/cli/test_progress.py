@@ -54,11 +54,6 @@ def test_a_terminal_sees_how_far_a_run_has_come(chat, terminal, tmp_path):
         assert "100%" in shown
 
 
-def test_a_pipe_sees_no_bar(chat, capsys, tmp_path):
-    assert main(["score", str(chat), "-m", "log_length", "-o", str(tmp_path / "out.jsonl")]) == 0
-    assert "%" not in capsys.readouterr().err
-
-
 def test_of_a_sample_the_conversations_are_counted(chat, capsys, tmp_path):
     out = tmp_path / "out.jsonl"
     command = ["score", str(chat), "-m", "log_length", "-o", str(out), "--json", "--sample", "7"]

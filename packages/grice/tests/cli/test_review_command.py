@@ -82,11 +82,6 @@ def test_scores_of_small_models_name_what_large_finds_more(files, capsys, model,
     assert len(json.loads(shown.out)["items"]) == 2
 
 
-def test_no_such_reply_ends_with_a_message(files, capsys):
-    assert main(["review", files[1]]) == 2
-    assert "where scores are expected" in capsys.readouterr().err
-
-
 def test_certain_flaws_are_counted_and_come_first(tmp_path, capsys):
     talk = Conversation("talk", (Turn("a", "Who is it?"), Turn("b", "<b>Hello {{name}}</b>")))
     score = Score("talk", 1, "relevance", 0.9, "ok", None, (), (), "relevance:1")

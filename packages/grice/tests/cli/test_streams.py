@@ -119,16 +119,3 @@ def test_a_check_that_nobody_reads_fails_all_the_same(words, tmp_path):
     )
     os.close(write)
     assert (done.returncode, b"fault" in done.stderr) == (1, False)
-
-
-def test_a_reader_of_an_output_that_is_a_dash_may_go_too(tmp_path):
-    chats = tmp_path / "chats.jsonl"
-    chats.write_text('{"turns": ["Hello.", "Fine, and you?", "Good.", "Bye."]}\n' * 50)
-    words = [sys.executable, "-m", "grice", "perturb", str(chats), "--kind", "turn-order", "-q"]
-    read, write = os.pipe()
-    os.close(read)
-    done = subprocess.run(
-        [*words, "-o", "-"], stdout=write, stderr=subprocess.PIPE, env=environment(), check=False
-    )
-    os.close(write)
-    assert (done.returncode, done.stderr) == (0, b"")

@@ -101,18 +101,3 @@ def test_a_broken_score_is_still_told_by_its_line(tmp_path, capsys):
     scores = write(tmp_path / "s.jsonl", {"conversation": "a", "turn": 1, "value": 0.5})
     assert main(["review", scores]) == 2
     assert "s.jsonl:1: Object missing required field `metric`" in capsys.readouterr().err
-
-
-def test_a_file_of_settings_is_named_where_a_value_of_it_is_refused(tmp_path, capsys, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    talks = write(tmp_path / "talks.jsonl", {"turns": ["Is it far?", "No."]})
-    (tmp_path / "grice.toml").write_text('seed = "first"\n')
-    with pytest.raises(SystemExit) as end:
-        main(["score", talks])
-    assert end.value.code == 2
-    message = capsys.readouterr().err
-    assert "argument --seed: invalid int value: 'first'" in message
-    assert f"options were read from {tmp_path / 'grice.toml'}, too" in message
-    (tmp_path / "grice.toml").write_text("sede = 1\n")
-    assert main(["score", talks]) == 2
-    assert "no option 'sede' of grice score; did you mean 'seed'?" in capsys.readouterr().err
