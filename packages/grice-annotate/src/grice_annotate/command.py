@@ -9,7 +9,6 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Literal
 
 from grice.cli.commands.system import replies_output
-from grice.cli.derive import names
 from grice.cli.output import DONE, Output, note, warn, write_rows, write_text
 from grice.errors import plural
 from grice.tables import Lines, Table, value_and_bounds
@@ -17,7 +16,7 @@ from grice.tables import Lines, Table, value_and_bounds
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from grice.cli.derive import Count, OutputPath, Scale
+    from grice.cli.derive import Count, Names, OutputPath, Scale
     from grice_annotate.agreement import Agreement
     from grice_annotate.study import Study
     from grice_annotate.templates import Template
@@ -72,7 +71,7 @@ def _begin(
     order: Literal["seed", "input", "review", "uncertain"] = "seed",
     scores: str | None = None,
     metric: str | None = None,
-    propose: str | None = None,
+    propose: Names = (),
     top: Count = 100,
     seed: int = 0,
     check: bool = False,
@@ -105,7 +104,7 @@ def _begin(
     """
     from grice_annotate.begin import Source, begun_study, guideline_text, settings_of
 
-    source = Source(files, scores, metric, names(propose), top)
+    source = Source(files, scores, metric, propose, top)
     given = {
         "judges": judges,
         "aspects": tuple(aspect) or ("overall",),

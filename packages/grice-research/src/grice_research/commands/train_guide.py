@@ -7,9 +7,9 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from grice.cli.derive import names
-from grice.cli.options import check_options, conversations, loader
-from grice.cli.output import Output, warn
-from grice.errors import InputError, RecordError, plural
+from grice.cli.options import check_options, conversations, loader, usable
+from grice.cli.output import Output
+from grice.errors import InputError, plural
 from grice.tables import Lines, Table, number
 from grice_tasks.steering.command import BASE, open_base
 
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from grice.cli.derive import Count, Input, OutputPath, Scoring
-    from grice.data import Conversation
     from grice.tables import View
     from grice_tasks.steering.guide_training import GuideReport
 
@@ -65,12 +64,7 @@ def guide(
     fitting = Fitting(consistency=consistency, seed=seed)
     sampling = Sampling(replies=replies, temperature=temperature, threshold=threshold, seed=seed)
     check_folder(output)  # not after minutes of drawing
-    drawn: list[Conversation] = []
-    for record in draw_contexts(conversations(files, reading), seed=seed):
-        if isinstance(record, RecordError):
-            warn(str(record))
-        else:
-            drawn.append(record)
+    drawn = list(usable(draw_contexts(conversations(files, reading), seed=seed), []))
     if not drawn:
         raise InputError(
             f"{', '.join(files)}: no context to learn from: conversations with turns are needed"

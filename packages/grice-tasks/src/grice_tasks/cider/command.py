@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from grice.cli.options import all_records, opened, opened_models
+from grice.cli.options import all_records, opened, opened_models, usable
 from grice.cli.output import DONE, PARTIAL, Output, warn, write_rows, write_text
 from grice.errors import InputError, RecordError, plural
 from grice.tables import Lines, Table
@@ -61,18 +61,15 @@ def run(
         raise InputError(f"--least {least:g}: a number from 0 to 1 is needed")
     wanted = Wanted(least=least, most=most, implicit=not explicit, relations=tuple(relation))
     linked: list[ConversationLinks] = []
-    broken = 0
+    broken: list[RecordError] = []
     with opened_models() as models:
         if models.task(model) != "links":
             raise ModelError(f"{model} finds no links: name a model such as builtin:triplets")
         heads = models.load(model, TripletModels)
         readings = opened(files, reading)
         found = find_links(all_records(readings), heads, wanted)
-        for item in track(found, "conversations", part=partial(part_read, readings)):
-            if isinstance(item, RecordError):
-                broken += 1
-                warn(str(item))
-                continue
+        tracked = track(found, "conversations", part=partial(part_read, readings))
+        for item in usable(tracked, broken):
             linked.append(item)
             if output is None:
                 write_rows(item.links, None)

@@ -11,8 +11,8 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from grice.cli.derive import names
-from grice.cli.options import check_options, conversations, loader, opened_models
-from grice.cli.output import DONE, PARTIAL, emit, warn, write_rows
+from grice.cli.options import check_options, conversations, loader, opened_models, usable
+from grice.cli.output import DONE, PARTIAL, emit, write_rows
 from grice.errors import InputError, RecordError
 from grice.tables import Lines, Table, number
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from grice.cli.derive import Count, Input, OutputPath, Scoring
-    from grice.data import Conversation
     from grice.tables import View
     from grice_tasks.steering.decoding import SteerableLM
     from grice_tasks.steering.dialogue import Answer, Reply
@@ -71,16 +70,11 @@ def run(
             steering.check(base)
         if steering is not None and candidates is not None:
             records = conversations(files, reading)
-            written: list[Conversation] = []
-            broken = 0
-            for item in with_candidates(
+            found = with_candidates(
                 records, base, steering, strength, count=candidates, max_tokens=max_tokens
-            ):
-                if isinstance(item, RecordError):
-                    warn(str(item))
-                    broken += 1
-                else:
-                    written.append(item)
+            )
+            broken: list[RecordError] = []
+            written = list(usable(found, broken))
             rows = ({"id": item.id, "turns": item.turns, **item.meta} for item in written)
             write_rows(rows, output)
             return PARTIAL if broken else DONE

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 Count: TypeAlias = int
 """An integer of 1 or more."""
+Names: TypeAlias = "Sequence[str]"
+"""Names behind one option, comma-separated."""
 Many: TypeAlias = "Sequence[str]"
 """Several values behind one option."""
 OutputPath: TypeAlias = Path
@@ -303,9 +305,15 @@ def output_path(text: str) -> Path | str:
     return text if is_url(text) else Path(text)
 
 
+def names(listed: str | None) -> list[str]:
+    """Split a comma-separated list."""
+    return [name.strip() for name in (listed or "").split(",") if name.strip()]
+
+
 TYPES: dict[str, dict[str, Any]] = {
     "Count": {"type": count},
     "Many": {"nargs": "+"},
+    "Names": {"type": names},
     "OutputPath": {"type": output_path},
     "Path": {"type": Path},
     "Scale": {"type": float, "nargs": 2},
@@ -327,8 +335,3 @@ def named_number(
     except ValueError:
         raise InputError(f"{option} {text}: {number!r} is not a number") from None
     raise InputError(f"{option} {text}: write {form}")
-
-
-def names(listed: str | None) -> list[str]:
-    """Split a comma-separated list."""
-    return [name.strip() for name in (listed or "").split(",") if name.strip()]

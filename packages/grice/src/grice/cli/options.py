@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from grice.cli.derive import metric_options, names
-from grice.cli.output import INVOCATION, note
+from grice.cli.output import INVOCATION, note, warn
 from grice.errors import GriceError, InputError, MetricError
 from grice.files import cache_folder
 
 if TYPE_CHECKING:
     from argparse import Namespace
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from grice.cli.derive import Input, Scoring
     from grice.data import Conversation
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from grice.readers import Reading
     from grice.scoring.api import Grader
 
+Item = TypeVar("Item")
 LARGE = "large"
 """The preset that is recommended after a run of ``small``."""
 
@@ -149,6 +150,18 @@ def opened(files: Sequence[str], reading: Input) -> list[Reading]:
     for each in readings:
         note(f"{each.source}: read as {each.format}")
     return readings
+
+
+def usable(items: Iterable[Item | RecordError], broken: list[RecordError]) -> Iterator[Item]:
+    """Yield items; errors of records are reported, and added to a list."""
+    from grice.errors import RecordError
+
+    for item in items:
+        if isinstance(item, RecordError):
+            warn(str(item))
+            broken.append(item)
+        else:
+            yield item
 
 
 def conversations(files: Sequence[str], reading: Input) -> Iterator[Conversation | RecordError]:

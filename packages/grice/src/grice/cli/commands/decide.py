@@ -7,15 +7,15 @@ from collections import Counter
 from typing import TYPE_CHECKING, Literal
 
 from grice.cli.derive import named_number, names
-from grice.cli.options import check_options, chosen_preset, conversations, loader
-from grice.cli.output import DONE, PARTIAL, UNMET, Output, one_line, warn, write_rows, write_text
+from grice.cli.options import check_options, chosen_preset, conversations, loader, usable
+from grice.cli.output import DONE, PARTIAL, UNMET, Output, one_line, write_rows, write_text
 from grice.errors import InputError, RecordError, plural
 from grice.tables import Lines, Table, bounds, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from grice.cli.derive import Count, Input, OutputPath, Scoring
+    from grice.cli.derive import Count, Input, Names, OutputPath, Scoring
     from grice.evaluation.compare import CompareResult, MetricDifference
     from grice.evaluation.gate import ShareBelow
     from grice.evaluation.rerank import Preference, Ranked
@@ -215,7 +215,7 @@ def rerank(
     blend: Literal["mean", "minimum", "product"] = "mean",
     weight: Sequence[str] = (),
     veto: Sequence[str] = (),
-    held_out: str | None = None,
+    held_out: Names = (),
     reading: Input,
     output: OutputPath | None = None,
     top: Count = 5,
@@ -255,20 +255,14 @@ def rerank(
     if not chosen:
         preset = named_preset(chosen_preset(scoring))
         chosen = [*scoring.registry.defaults(), *preset.metrics]
-    left_out = dict.fromkeys([*names(held_out), *(name for name in vetoes if name not in chosen)])
+    left_out = dict.fromkeys([*held_out, *(name for name in vetoes if name not in chosen)])
     metrics = list(dict.fromkeys((*chosen, *weights, *left_out)))
     check_options(scoring, metrics)
     how = Blend(blend, weights=weights, vetoes=vetoes, held_out=tuple(left_out))
-    records = conversations(files, reading)
-    ranked: list[Ranked] = []
-    broken = 0
+    broken: list[RecordError] = []
     with loader(scoring)(metrics) as grader:
-        for item in rerank(records, grader.scorer, how, field=candidates):
-            if isinstance(item, RecordError):
-                warn(str(item))
-                broken += 1
-            else:
-                ranked.append(item)
+        found = rerank(conversations(files, reading), grader.scorer, how, field=candidates)
+        ranked = list(usable(found, broken))
     if not ranked:
         raise InputError("no record could be used: each needs turns and candidates")
     rows: Sequence[object] = ranked
@@ -280,8 +274,8 @@ def rerank(
             math.inf if length_ratio is None else length_ratio,
             agreement,
         )
-        rows = found = list(preferences(ranked, wanted, refused))
-        view = _pairs_view(found, refused)
+        rows = preferred = list(preferences(ranked, wanted, refused))
+        view = _pairs_view(preferred, refused)
     if output is not None:
         write_rows(rows, output)
     return Output(rows, view, PARTIAL if broken else DONE)

@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Literal
 
 from grice.cli.commands.scores import usage_lines
 from grice.cli.derive import names
-from grice.cli.options import check_options, client_options, conversations, load_grader, loader
+from grice.cli.options import (
+    check_options,
+    client_options,
+    conversations,
+    load_grader,
+    loader,
+    usable,
+)
 from grice.cli.output import (
     DONE,
     INVOCATION,
@@ -29,7 +36,7 @@ from grice.tables import Lines, Table, number, value_and_bounds
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from grice.cli.derive import Count, Endpoints, Input, Many, OutputPath, Scoring
+    from grice.cli.derive import Count, Endpoints, Input, Many, Names, OutputPath, Scoring
     from grice.data import Conversation
     from grice.evaluation.audit import AuditResult, MetricAudit
     from grice.evaluation.meta import Block, Row
@@ -230,7 +237,7 @@ LEGEND = (
 def audit(
     reference: str,
     *,
-    metrics: str | None = None,
+    metrics: Names = (),
     items: Count = 50,
     repeats: Count = 3,
     endpoints: Endpoints,
@@ -255,7 +262,7 @@ def audit(
 
     replies = rated_replies(items)
     registry = find_metrics()
-    wanted = _wanted(registry, reference, names(metrics))
+    wanted = _wanted(registry, reference, metrics)
     loaded = partial(
         load_from, registry, wanted, models=reference, mode=mode, cache=cache or cache_folder()
     )
@@ -294,7 +301,7 @@ def audit(
     return Output([result], _audit_view(result))
 
 
-def _wanted(registry: Registry, reference: str, asked: list[str]) -> list[str]:
+def _wanted(registry: Registry, reference: str, asked: Sequence[str]) -> Sequence[str]:
     """Return the metrics to audit, which all judge replies."""
     from grice.scoring.presets import ENDPOINT, named_preset
 
@@ -411,9 +418,8 @@ def perturb(
     if score:
         check_options(scoring)
     kinds = [named(name) for name in kind or ["deam"]]
-    records = list(conversations(files, reading))
-    broken = [record for record in records if isinstance(record, RecordError)]
-    sound = [record for record in records if not isinstance(record, RecordError)]
+    broken: list[RecordError] = []
+    sound = list(usable(conversations(files, reading), broken))
     resources: dict[str, object] = {}
     for text in resource:
         name, _, value = text.partition("=")
@@ -426,8 +432,6 @@ def perturb(
         write_lines(output, (line.encode() for line in lines))
     elif not score:
         sys.stdout.writelines(lines)
-    for error in broken:
-        warn(str(error))
     status = PARTIAL if broken else DONE
     if not score:
         return status

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grice.cli.derive import names
 from grice.cli.output import Output, write_rows
 from grice.errors import InputError
 from grice.tables import Lines, Table, number, value_and_bounds
@@ -12,7 +11,7 @@ from grice.tables import Lines, Table, number, value_and_bounds
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from grice.cli.derive import OutputPath, Scale
+    from grice.cli.derive import Names, OutputPath, Scale
     from grice.evaluation.ratings import Calibration, EstimateResult
     from grice.tables import View
 
@@ -22,7 +21,7 @@ def calibrate(
     *,
     output: OutputPath | None = None,
     apply: str | None = None,
-    metrics: str | None = None,
+    metrics: Names = (),
     scale: Scale | None = None,
     level: float = 0.9,
     across_signatures: bool = False,
@@ -52,7 +51,7 @@ def calibrate(
             "to fit a map give two files, grice calibrate LABELS.jsonl OUT.jsonl -o MAP.json; to "
             "apply one, grice calibrate --apply MAP.json OUT.jsonl"
         )
-    result = ratings.calibrate(*files, metrics=names(metrics), scale=scale, level=level, seed=seed)
+    result = ratings.calibrate(*files, metrics=metrics, scale=scale, level=level, seed=seed)
     if output is not None:
         write_rows([result], output)
     return Output([result], _map_view(result))
@@ -80,7 +79,7 @@ def estimate(
     labels: str,
     scores: str,
     *,
-    metrics: str | None = None,
+    metrics: Names = (),
     scale: Scale | None = None,
     level: float = 0.95,
 ) -> Output:
@@ -93,7 +92,7 @@ def estimate(
     """
     from grice.evaluation.ratings import estimate
 
-    result = estimate(labels, scores, metrics=names(metrics), scale=scale, level=level)
+    result = estimate(labels, scores, metrics=metrics, scale=scale, level=level)
     return Output([result], _estimate_view(result))
 
 

@@ -6,7 +6,6 @@ import os
 import sys
 from typing import TYPE_CHECKING, Literal
 
-from grice.cli.derive import names
 from grice.cli.options import check_options, load_grader
 from grice.cli.output import DONE, UNMET, Output, listing, note, warn
 from grice.errors import LONGEST, InputError
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from grice.cli.derive import Count, Scoring
+    from grice.cli.derive import Count, Names, Scoring
     from grice.metrics.declaration import Metric
     from grice.metrics.registry import Registry
     from grice.scoring.doctor import Diagnosis
@@ -103,7 +102,7 @@ MEBI = 2**20
 
 def doctor(
     *,
-    metrics: str | None = None,
+    metrics: Names = (),
     plugin: Sequence[Path] = (),
     mode: Literal["fast", "exact"] = "fast",
     cache: Path | None = None,
@@ -132,7 +131,7 @@ def doctor(
     registry = find_metrics(plugin)
     for problem in (*registry.problems, *plugin_problems(), *find_formats().problems):
         warn(problem)
-    diagnosis = diagnose(registry, names(metrics), mode=mode, cache=cache)
+    diagnosis = diagnose(registry, metrics, mode=mode, cache=cache)
     return Output([diagnosis], _diagnosis_view(diagnosis), DONE if diagnosis.holds else UNMET)
 
 
