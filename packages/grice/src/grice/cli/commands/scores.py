@@ -243,7 +243,8 @@ def _summary_view(summary: Summary, worst: Review | None = None) -> View:
     yield Table(("metric", "mean", "95 % interval", "ok", "abstained", "failed"), rows)
     for metric in summary.metrics:
         if metric.lowest:
-            yield Lines(["", f"lowest {metric.metric}"], style="bold")
+            yield "\n"
+            yield Lines([f"lowest {metric.metric}"], style="bold")
             for low in metric.lowest:
                 yield _turn(number(low.value), low.conversation, low.turn, low.text, low.reason)
     flawed = [item for item in worst.items if item.has_flaw] if worst else []
@@ -251,7 +252,8 @@ def _summary_view(summary: Summary, worst: Review | None = None) -> View:
         from grice.detectors import in_words
 
         title = "to look at first, by the probability that a person would mark it"
-        yield Lines(["", title], style="bold")
+        yield "\n"
+        yield Lines([title], style="bold")
         if worst.certain:
             yield Lines([f"certain flaws: {in_words(worst.certain)}"])
         for item in flawed:
@@ -260,7 +262,8 @@ def _summary_view(summary: Summary, worst: Review | None = None) -> View:
             yield _turn(item.certainty, item.conversation, item.turn, item.reply, why)
     if summary.skipped:
         skipped = plural(summary.skipped, "record")
-        yield Lines(["", f"{skipped} could not be read"], style="bold red")
+        yield "\n"
+        yield Lines([f"{skipped} could not be read"], style="bold red")
         yield Lines(summary.problems[:FIRST], indent=2)
         if summary.skipped > FIRST:
             yield Lines([f"… and {summary.skipped - FIRST:,} more"], indent=2)
