@@ -159,7 +159,7 @@ def likeliest(logits: Vector, before: Sequence[int]) -> int:
 
 
 class GuidedChoice:
-    """Selects tokens with a guide; a :class:`~grice.models.decoding.TokenSelector`.
+    """Selects tokens with a guide; a :class:`~grice_tasks.steering.decoding.TokenSelector`.
 
     The likeliest token is taken, or one is drawn; the first one may be the ``first``-next
     likeliest.
