@@ -240,8 +240,11 @@ def update_card(
     Its statements (summary, licence, data and so on) are those of the card that ships, by default
     under the name of the folder; settings, figures and some entries of training are given.
     """
-    folders = (place / (name or out.name) / "card.toml" for place in (MODELS, TASK_MODELS))
-    card = tomllib.loads(next(filter(Path.is_file, folders)).read_text("utf-8"))
+    name = name or out.name
+    shipped = next((at / name for at in (MODELS, TASK_MODELS) if (at / name).is_dir()), None)
+    if shipped is None:
+        raise SystemExit(f"no model {name} ships: write its card by hand first")
+    card = tomllib.loads((shipped / "card.toml").read_text("utf-8"))
     facts = {key: value for key, value in card.items() if isinstance(value, str)}
     kept = card.get("settings", {}) if settings is None else settings
     out.mkdir(parents=True, exist_ok=True)

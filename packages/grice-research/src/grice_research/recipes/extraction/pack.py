@@ -219,7 +219,7 @@ def write(out: Path, scale: dict[str, Scale], least: float, counted: str) -> Non
         lines += [f"{field} = {getattr(bend, field)}" for field in bend.__struct_fields__]
     (out / "cues.toml").write_text("\n".join(lines) + "\n", "utf-8")
     least_of = {"least": round(least, 4)}
-    update_card(out, files=["cues.toml"], settings=least_of, excluded=counted)
+    update_card(out, "extraction", files=["cues.toml"], settings=least_of, excluded=counted)
 
 
 if __name__ == "__main__":
