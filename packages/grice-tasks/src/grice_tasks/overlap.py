@@ -1,7 +1,4 @@
-"""Overlap of two sequences of words: n-grams, stems, the longest common subsequence.
-
-Scores of graphs and of situated pairs are built from these counts.
-"""
+"""Overlap of two sequences of words: n-grams, stems, the longest common subsequence."""
 
 from __future__ import annotations
 

@@ -11,13 +11,7 @@ import pytest
 from grice.cli import main
 from grice.data import Triple
 from grice.errors import InputError, RecordError
-from grice_tasks.cider.files import (
-    Annotated,
-    Dialogue,
-    cider_schema,
-    dump_dialogue,
-    read_dialogues,
-)
+from grice_tasks.cider.files import Annotated, Dialogue, cider_schema, dump_dialogue, read_dialogues
 from grice_tasks.cider.statistics import compare_counts, count, merge_labels
 
 TEXT = "A: I missed the bus    B: You are late"

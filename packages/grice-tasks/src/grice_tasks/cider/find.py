@@ -105,10 +105,7 @@ def find_links(
     models: TripletModels,
     wanted: Wanted = Wanted(),  # noqa: B008 - frozen
 ) -> Iterator[ConversationLinks | RecordError]:
-    """Yield the links of highest confidence of each conversation; errors pass through.
-
-    A few conversations are read together, each once; a pair of spans costs a small product.
-    """
+    """Yield the links of highest confidence of each conversation; errors pass through."""
     if models.tagger is None:
         raise InputError("these models have no tagger: they answer tasks, they find no links")
     remaining = iter(records)

@@ -1,7 +1,4 @@
-"""Links of conversations on one page: the texts, their linked spans, and a table of links below.
-
-The row of a link highlights its head and tail in the text.
-"""
+"""Links of conversations on one page: the texts with linked spans, and a table below each."""
 
 from __future__ import annotations
 

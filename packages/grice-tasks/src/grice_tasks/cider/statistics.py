@@ -32,10 +32,8 @@ class Merged(NamedTuple):
 def merge_labels(dialogue: Dialogue) -> Merged:
     """Return a dialogue's triplets under the 31 relations of the experiments.
 
-    Raw labels are merged, two of them with head and tail swapped; others are dropped, and what
-    then stands twice in the dialogue is kept once. Of the released 4,539 triplets this leaves
-    the 4,386 that every released task file is made of. The paper calls the 153 others rare
-    relations; 89 of them are repetitions.
+    Of the released 4,539 triplets this leaves the 4,386 of every released task file: raw labels are
+    merged or dropped, and 89 of the paper's 153 other triplets are repetitions.
     """
     schema = cider_schema()
     merged: dict[Triple, None] = {}
@@ -88,10 +86,7 @@ def turn_starts(text: str) -> list[int]:
 
 
 def count(dialogues: Sequence[Dialogue]) -> dict[str, Value]:
-    """Return the figures of :func:`published` and of each relation, recounted.
-
-    Distances and speakers are of triplets whose spans both stand in the text.
-    """
+    """Return the figures of :func:`published` and of each relation, recounted."""
     sizes = [len(dialogue.triplets) for dialogue in dialogues]
     merged = [merge_labels(dialogue) for dialogue in dialogues]
     figures: dict[str, Value] = {

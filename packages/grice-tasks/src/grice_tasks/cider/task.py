@@ -54,10 +54,7 @@ def _predict(models: TripletModels, dialogues: Sequence[Dialogue]) -> list[list[
 def _score(
     dialogues: Sequence[Dialogue], answers: Sequence[Sequence[PlacedLink]]
 ) -> dict[str, Estimate]:
-    """Return shares of the links that people have, with their relation, and of theirs found.
-
-    A measure is left out where there is nothing to take a share of.
-    """
+    """Return shares of the links that people have, with their relation, and of theirs found."""
     shares: dict[str, list[float]] = {"sides": [], "sides_and_relation": [], "recall": []}
     groups: dict[str, list[str]] = {name: [] for name in shares}
     for dialogue, links in zip(dialogues, answers, strict=True):

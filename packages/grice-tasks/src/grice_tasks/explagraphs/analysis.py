@@ -1,8 +1,4 @@
-"""Statistics of a set of graphs: sizes, relations, order, and how far form gives the stance away.
-
-The counts are those of table 3 of Saha et al. 2021; on the released data they equal the figures
-recomputed there except that the paper counted an earlier state.
-"""
+"""Statistics of a set of graphs: table 3 of Saha et al. 2021, order, and leaks of the stance."""
 
 from __future__ import annotations
 

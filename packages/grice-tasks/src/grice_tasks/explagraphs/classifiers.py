@@ -1,8 +1,7 @@
 """The shipped classifiers of explanation graphs: stance, meaning, importance, informativeness.
 
-They stand where Saha et al. 2021 have RoBERTa classifiers that were not released, and are named
-differently for that reason: kernel machines on vectors of a small frozen encoder. Their figures
-compare with each other, not with published SeCA and EA.
+Kernel machines on vectors of a small frozen encoder, in place of the RoBERTa classifiers of Saha et
+al. 2021, which were not released: their figures do not compare with published SeCA and EA.
 """
 
 from __future__ import annotations

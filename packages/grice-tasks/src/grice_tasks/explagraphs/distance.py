@@ -37,10 +37,7 @@ class Distance(NamedTuple):
 
 
 def edit_distance(predicted: Graph, gold: Graph) -> Distance:
-    """Return the edits that turn the predicted graph into the gold graph.
-
-    Of parallel relations between two concepts the last counts, as in the released code.
-    """
+    """Return the edits that turn the predicted graph into the gold graph."""
     mine, other = links_of(predicted), links_of(gold)
     size = len(mine) + len(other) + mine.size() + other.size()
     # The distance is symmetric; walking the smaller side leaves no concept of it unpaired.

@@ -178,10 +178,7 @@ def draw_sample(graphs: Sequence[SampleGraph], sample_id: str | None = None) -> 
 
 
 def draw_page(graphs: Sequence[SampleGraph], sample_id: str | None = None) -> str:
-    """Return a page with a picture of all graphs, or those of a sample, and their problems.
-
-    A graph too large to draw has a line that says so in place of its picture.
-    """
+    """Return a page with a picture of all graphs, or those of a sample, and their problems."""
     entries = []
     for entry in _of_sample(graphs, sample_id):
         sample = entry.sample

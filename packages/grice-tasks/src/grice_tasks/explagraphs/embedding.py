@@ -1,8 +1,4 @@
-"""Likeness of two facts by the token vectors of grice's own encoder.
-
-Computed as BERTScore (Zhang et al. 2020) computes its F1, without idf and without rescaling,
-but with another encoder: the values compare with each other, not with published G-BERTScore.
-"""
+"""Likeness of two facts by token vectors: BERTScore, and its matching with grice's encoder."""
 
 from __future__ import annotations
 

@@ -1,9 +1,7 @@
-"""A generator of explanation graphs that fills templates instead of writing.
+"""A generator of explanation graphs: phrases fill templates that people wrote.
 
-Templates are graphs that people wrote about similar texts (:mod:`.templates`); phrases
-of belief and argument and a few words of a fixed vocabulary fill them, weighed by a form that
-scores facts. A classifier picks one of the best; nothing here was taught on the topics that
-``informativeness`` was taught on, and neither asks the other: see the recipe ``graphs``.
+Templates are graphs about similar texts. A classifier picks one of the best; it was taught on other
+topics than ``informativeness``: see the recipe ``graphs``.
 """
 
 from __future__ import annotations

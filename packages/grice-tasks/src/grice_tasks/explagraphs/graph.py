@@ -67,11 +67,7 @@ def graph_schema() -> Schema:
 
 
 def depth_first(graph: Graph) -> Graph:
-    """Return the facts in depth-first order, the order of the released code and training data.
-
-    Of parallel relations the last one stays, as in the released code. A part without a concept
-    that has no incoming fact, a cycle, comes last; the released code drops it.
-    """
+    """Return the facts in depth-first order, as the released code; a cycle comes last."""
     links = links_of(graph)
     starts = [concept for concept, count in links.in_degree if not count]
     walk = networkx.edge_dfs(links, [*starts, *links])

@@ -354,11 +354,7 @@ def score_files(
     bertscore: tuple[str | None, int | None] | None = None,
     by_shape: bool = False,
 ) -> tuple[list[Row], int]:
-    """Score a system's file against gold graphs; return the rows and the number of samples.
-
-    ``embedding`` adds ``g_embedding`` by the shipped encoder, ``bertscore`` ``g_bertscore`` by a
-    model and its layer.
-    """
+    """Score a system's file against gold graphs; return the rows and the number of samples."""
     gold, answers = read_samples(samples), read_predictions(predictions)
     likeness = dict(options.likeness)
     if embedding:

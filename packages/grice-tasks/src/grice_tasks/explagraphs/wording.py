@@ -29,11 +29,7 @@ FILLER = "thing"
 
 
 def nonsense_graph(belief: str, argument: str) -> str:
-    """Return a meaningless chain of three facts over the longest words.
-
-    The middle holds the two longest content words of the argument, the ends those of the
-    belief; a text with too few words borrows from the other one.
-    """
+    """Return a meaningless chain of three facts over the longest words of both texts."""
     argument_words = content_words(argument)
     ends = _pick(argument_words, (), content_words(belief))
     starts = _pick(
@@ -103,10 +99,7 @@ def fact_text(fact: Triple) -> str:
 
 
 def phrases(text: str) -> list[str]:
-    """Return the phrases of one to three words that neither start nor end with an empty word.
-
-    They are in lower case, in the order of the text, each once, and do not cross punctuation.
-    """
+    """Return the phrases of one to three words, in lower case, whose ends are content words."""
     lowered = text.lower()
     words = [(m.start(), m.end()) for m in PLAIN_COMPOUNDS.finditer(lowered)]
     spans = []

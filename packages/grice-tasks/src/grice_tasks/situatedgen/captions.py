@@ -79,10 +79,7 @@ def bleu_4(sums: Floats) -> Floats:
 
 
 def rouge_l(output: str, *references: str) -> float:
-    """Return ROUGE-L with recall weighted by 1.2 squared, 0 to 1.
-
-    Of several references precision and recall are each the best.
-    """
+    """Return ROUGE-L, 0 to 1; of several references precision and recall are each the best."""
     mine, others = caption_tokens(output), [caption_tokens(text) for text in references]
     both = [common_length(mine, other) for other in others]
     if not any(both):
@@ -93,10 +90,7 @@ def rouge_l(output: str, *references: str) -> float:
 
 
 class CiderD:
-    """CIDEr-D against references whose document frequencies are those of the scored corpus.
-
-    A value therefore depends on which items are scored together.
-    """
+    """CIDEr-D with the document frequencies of the references of the scored corpus."""
 
     def __init__(self, references: Sequence[Sequence[str]]) -> None:
         self._frequencies: Counter[tuple[str, ...]] = Counter()
@@ -146,10 +140,7 @@ ENDINGS = [change.split(":") for change in CHANGES.split()]
 
 @lru_cache(maxsize=50_000)
 def meanings(word: str) -> frozenset[int]:
-    """Return the numbers of the sets of synonyms that a word in lower case is in.
-
-    Those of its lemmas count: irregular ones if it has any, else that of its ending.
-    """
+    """Return the numbers of the sets of synonyms of a word in lower case and its lemmas."""
     sets, irregular = _synonyms()
     forms = (word, *(irregular.get(word) or (_lemma(word, sets),)))
     return frozenset().union(*(sets.get(form, ()) for form in forms))
@@ -287,10 +278,7 @@ def _parted(match: re.Match[str]) -> str:
 
 @lru_cache(maxsize=20_000)
 def _align(mine: tuple[str, ...], other: tuple[str, ...]) -> tuple[_Match | None, ...]:
-    """Return the match of each of the other's words.
-
-    Most exact matches count first, then fewest chunks, then least displacement.
-    """
+    """Return matches of the other's words: most exact ones, fewest chunks, least displacement."""
     options = [
         [_Match(i, worth) for i, own in enumerate(mine) for worth in _worths(own, word)]
         for word in other

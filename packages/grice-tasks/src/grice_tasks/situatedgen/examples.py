@@ -143,10 +143,7 @@ def twice(keywords: Sequence[str]) -> str:
 
 
 def swapped(sample: Sample) -> str | None:
-    """Return the reference with one context entity exchanged, false by construction.
-
-    None if there is nothing to exchange: no context entity of both stands in the text.
-    """
+    """Return the reference with one context entity exchanged; None without one to exchange."""
     pair = swap_contexts(sample.statements, sample.entities)
     return None if pair is None else " ".join(pair)
 

@@ -1,9 +1,7 @@
-"""Plain clauses for keywords that no seen sentence holds together: who or what is where and when.
+"""Plain clauses for keywords that no seen sentence holds together.
 
-Each keyword has a role by its context or by the kind of thing its noun names (WordNet 3.0). The
-clauses were written by hand after those of the training statements: "One can find X in the swamp in
-Y", "X is an actor in Y", "X is during the winter in Y". Every keyword stands in its clause once, as
-it is spelt.
+Each keyword has a role by its context or by the kind of its noun (WordNet 3.0); the clauses were
+written by hand after those of the training statements. Every keyword stands in its clause once.
 """
 
 from __future__ import annotations
@@ -92,10 +90,7 @@ class Frames:
         return part
 
     def is_place(self, word: str) -> bool:
-        """Say whether a keyword that was taken for a place's name may be one.
-
-        A single word that names a living thing, food or a doing is none.
-        """
+        """Say whether a keyword may be a place's name: no living thing, food or act."""
         lemma = noun_lemma(word.lower())
         common = self._kinds.get(lemma, "") in ("animal", "plant", "food", "person", "act")
         return not common or (lemma in self._lands and word[:1].isupper())

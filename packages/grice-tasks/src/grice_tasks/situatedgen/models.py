@@ -60,10 +60,7 @@ class ContrastHead:
         self._fluency = Mlp.load(folder.file("fluency.npz"))
 
     def judge(self, pairs: Sequence[tuple[str, str]], contexts: Sequence[Words]) -> list[Judged]:
-        """Judge pairs of sentences, given their context entities with their kinds.
-
-        The margin is the mean over all exchanges of two contexts of a kind, in log odds.
-        """
+        """Judge pairs of sentences by the mean margin over exchanges of their contexts."""
         swaps = [_exchanges(pair, words) for pair, words in zip(pairs, contexts, strict=True)]
         texts = {text for swap in swaps for exchange in swap for text in exchange.texts}
         vectors = self._encode({*texts, *(text for pair in pairs for text in pair if text)})

@@ -1,10 +1,8 @@
 """The embedded baseline: keywords are grouped, then put into sentences that were seen elsewhere.
 
-Of all ways to part the keywords in two, each part with a context of its own, the one is taken
-whose keywords go together and whose contexts fit their part (the plausibility model). A part whose
-common nouns are just those of a training statement takes this whole, with the names, places and
-times exchanged; any other part is put into a plain clause (:mod:`grice_tasks.situatedgen.frames`).
-Every keyword is used once.
+The keywords of a part go together and fit its context (the plausibility model). A part with the
+common nouns of a training statement takes this with names, places and times exchanged; any other
+part is put into a plain clause (:mod:`grice_tasks.situatedgen.frames`).
 """
 
 from __future__ import annotations
@@ -217,10 +215,7 @@ class _Slot(NamedTuple):
 
 
 def _substituted(template: Template, keywords: Sequence[str]) -> str:
-    """Return the template's statement with each of its keywords replaced where it first stands.
-
-    A place takes its article with it: "the United States" becomes "Canada".
-    """
+    """Return the template's statement with keywords replaced; a place takes its article along."""
     slots: list[_Slot] = []
     text = template.statement
     for old, new, kind in zip(template.keywords, keywords, template.kinds, strict=True):

@@ -129,10 +129,7 @@ def context_of(entities: Iterable[Entity]) -> frozenset[Context]:
 
 
 def read_samples(path: Path) -> list[Sample]:
-    """Return the samples of a file, the released one or one of your own.
-
-    A sample without an id is named by its number from 0, as in the released files.
-    """
+    """Return the samples of a file; without an id one is named by its number from 0."""
     samples = []
     for number, (line, row) in enumerate(read_rows(path, _SampleLine)):
         if len(row.keywords) != len(row.keywords_pos) or not set(row.keywords_pos) <= {0, 1}:

@@ -1,8 +1,7 @@
-"""From questions to statements: the first step of the pipeline.
+"""From questions to statements, by the published rules.
 
-Claims hold as they are. A yes/no question is turned by the published rules: the auxiliary moves
-behind the subject, do-support vanishes and with it the tense, "not" stands where the answer is no.
-A multiple-choice question takes its answer in place of the words that ask.
+The auxiliary of a yes/no question moves behind the subject, do-support vanishes; the answer of a
+multiple-choice question takes the place of the words that ask.
 """
 
 from __future__ import annotations
@@ -207,10 +206,7 @@ AUXILIARY = re.compile(
 
 
 def to_statements(questions: Iterable[Question], clauses: ClauseFinder) -> list[Statement]:
-    """Return a statement for each question that gives one.
-
-    A claim that is false gives none, nor does a yes/no question of unknown shape.
-    """
+    """Return a statement for each question but false claims and unknown yes/no forms."""
     asked = list(questions)
     plans = {question.id: plan for question in asked if (plan := _plan(question)) is not None}
     inner = {name: plan.inner for name, plan in plans.items() if plan.inner}
@@ -240,10 +236,7 @@ def _plan(question: Question) -> Plan | None:
 
 
 def _front(question: str) -> str | None:
-    """Return a yes/no question that starts with its auxiliary; None if it has none.
-
-    A clause before the only comma moves to the end.
-    """
+    """Return a yes/no question with its auxiliary first; None if it has none."""
     text = question.strip()
     if not text.endswith("?"):
         return None

@@ -112,10 +112,7 @@ class Answer(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Dialogue:
-    """A conversation that goes on with the guided replies where there is a guide.
-
-    The likeliest token is taken each time: the same turns get the same replies.
-    """
+    """A conversation that goes on with the guided replies where there is a guide."""
 
     def __init__(
         self,

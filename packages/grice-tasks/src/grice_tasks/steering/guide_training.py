@@ -111,10 +111,7 @@ def draw_contexts(
 def labelled_samples(
     contexts: Sequence[Conversation], model: SteerableLM, scorer: Scorer, sampling: Sampling
 ) -> list[Labelled]:
-    """Return replies that a model draws for contexts, each with the labels of all metrics.
-
-    A reply without a score of each metric is left out.
-    """
+    """Return drawn replies with the labels of all metrics; those without a score are left out."""
     if not contexts:
         raise InputError("no context to learn from: each needs a turn to answer")
     numbered = iter(enumerate(contexts))
