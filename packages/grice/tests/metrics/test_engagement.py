@@ -163,8 +163,8 @@ def test_the_bits_do_not_depend_on_the_company(head):
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
-        ("centre = [", "centre = [1.0, ", "settings.centre: a list of 9 numbers"),
-        ("average = [", "average = [1.0, ", "settings.average: a list of 3 numbers"),
+        ("centre = [", "centre = [1.0, ", "settings.centre: 9 numbers are needed"),
+        ("average = [", "average = [1.0, ", "settings.average: 3 numbers are needed"),
         ("spread = [", "spread = [-", "settings.spread: numbers above 0 only"),
     ],
 )

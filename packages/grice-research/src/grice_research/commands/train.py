@@ -34,7 +34,7 @@ def metric(
     """Fit any metric of replies or conversations to your own labels.
 
     Args:
-        model (METRIC): a metric (grice list)
+        model (METRIC): name of a metric (grice list)
         files (FILE): conversations or single replies with labels
         output (MODEL): the folder of the new model
         label (NAME): field of the label
