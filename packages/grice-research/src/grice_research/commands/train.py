@@ -9,16 +9,17 @@ from grice.cli.output import Output
 from grice.errors import plural
 from grice.tables import Lines, Table, bounds, value_and_bounds
 from grice_research.commands.train_guide import guide
+from grice_research.commands.train_published import published_actions
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from grice.cli.derive import Input, OutputPath, Scale
     from grice.tables import View
     from grice_research.training.adapt import Report
 
-HELP = "train your own metric or chatbot guide"
+HELP = "train your own metric, chatbot guide or published system"
 
 
 def metric(
@@ -114,7 +115,9 @@ def _adapted(
     return Output([report], _view(report, name, output))
 
 
-ACTIONS = (engagement, relevance, metric, guide)
+def ACTIONS() -> list[Callable[..., object]]:  # noqa: N802 - the name that commands have
+    """Return the actions, those of published systems included."""
+    return [engagement, relevance, metric, guide, *published_actions()]
 
 
 def _view(report: Report, name: str, place: Path) -> View:

@@ -1,0 +1,1 @@
+"""Perturbations of AMR graphs (DEAM), as plug-ins of ``grice perturb``."""

@@ -1,0 +1,183 @@
+"""A training over shuffled examples, whose state is kept so that it can go on after an abort."""
+
+from __future__ import annotations
+
+import os
+from hashlib import sha256
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+
+from grice.errors import InputError, ModelFolderError
+from grice.files import make_folder, write_lines
+from grice.progress import track
+from grice_research.training.published.learners import torch_module
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from grice_research.training.published.examples import TrainingExample
+    from grice_research.training.published.learners import Learner
+
+STATE, CURVE = "state.pt", "curve.jsonl"
+KEEP = 500
+"""Steps after which the state is written; it is also written after every epoch."""
+
+
+class Point(msgspec.Struct, frozen=True):
+    """A point of the loss curve: mean loss of the steps since the last one."""
+
+    epoch: int
+    step: int
+    loss: float
+    learning_rate: float
+
+
+class Course:
+    """A training, or the rest of one that was begun in the folder.
+
+    The order of an epoch depends on the seed and its number alone, and the state of the random
+    generator is kept: a training that was aborted gives the same weights as an undisturbed one.
+    """
+
+    def __init__(self, learner: Learner, examples: Sequence[TrainingExample], folder: Path) -> None:
+        values = learner.values
+        make_folder(folder)
+        self._torch = torch_module()
+        self._learner, self._examples, self._values = learner, examples, values
+        self._folder = folder
+        self._of = sha256(msgspec.json.encode((values, list(examples)))).hexdigest()
+        self._each = -(-len(examples) // values.batch)
+        self._total = self._each * values.epochs
+        learner.network.to(learner.device).train()
+        # Fused, a step over all weights takes an eighth of the time, on a CPU too.
+        optimizer = self._torch.optim.AdamW
+        self._optimizer = optimizer(self._groups(), lr=values.learning_rate, fused=True)
+        self._step = 0
+        self._losses: list[float] = []
+        self._curve: list[Point] = []
+
+    def run(self) -> list[Point]:
+        """Train and return the loss curve."""
+        self._resume()
+        for step in track(range(self._step, self._total), "steps", self._total - self._step):
+            epoch, place = divmod(step, self._each)
+            self._losses.append(self._learn(self._batch(epoch, place), step))
+            self._step = step + 1
+            if place + 1 == self._each or self._step % KEEP == 0:
+                self._keep(epoch)
+        self._learner.network.eval()
+        return self._curve
+
+    def _learn(self, batch: Sequence[TrainingExample], step: int) -> float:
+        rate = self._rate(step)
+        for group in self._optimizer.param_groups:
+            group["lr"] = rate
+        half = self._values.precision == "bfloat16"
+        with self._torch.autocast(self._learner.device, self._torch.bfloat16, enabled=half):
+            loss = self._learner.loss(batch)
+        value = float(loss.detach())
+        if not np.isfinite(value):
+            told = f"the loss is {value} at step {step + 1}"
+            raise InputError(f"{told}: lower the rate, --set learning_rate=")
+        self._optimizer.zero_grad()
+        loss.backward()
+        if self._values.clip:
+            weights = self._learner.network.parameters()
+            self._torch.nn.utils.clip_grad_norm_(weights, self._values.clip)
+        self._optimizer.step()
+        return value
+
+    def _rate(self, step: int) -> float:
+        values = self._values
+        if step < values.warmup_steps:
+            return values.learning_rate * step / values.warmup_steps
+        if values.schedule == "constant":
+            return values.learning_rate
+        left = (self._total - step) / max(1, self._total - values.warmup_steps)
+        return values.learning_rate * max(0.0, left)
+
+    def _batch(self, epoch: int, place: int) -> list[TrainingExample]:
+        order = np.random.default_rng((self._values.seed, epoch)).permutation(len(self._examples))
+        size = self._values.batch
+        return [self._examples[i] for i in order[place * size : (place + 1) * size]]
+
+    def _groups(self) -> list[dict[str, Any]]:
+        """Return the weights in two groups: biases and norms do not decay."""
+        plain: list[Any] = []
+        decaying: list[Any] = []
+        for name, weight in self._learner.network.named_parameters():
+            kept = name.endswith("bias") or "norm" in name.lower()
+            (plain if kept else decaying).append(weight)
+        return [
+            {"params": decaying, "weight_decay": self._values.weight_decay},
+            {"params": plain, "weight_decay": 0.0},
+        ]
+
+    def _keep(self, epoch: int) -> None:
+        mean = float(np.mean(self._losses))
+        self._losses = []
+        rate = float(self._optimizer.param_groups[0]["lr"])
+        self._curve.append(Point(epoch + 1, self._step, mean, rate))
+        state = {
+            "of": self._of,
+            "step": self._step,
+            "network": self._learner.network.state_dict(),
+            "optimizer": self._optimizer.state_dict(),
+            "random": self._torch.get_rng_state(),
+            "curve": [msgspec.to_builtins(point) for point in self._curve],
+        }
+        path = self._folder / STATE
+        new = path.with_suffix(".new")
+        self._torch.save(state, new)
+        os.replace(new, path)  # noqa: PTH105 - whole, or as it was
+        write_curve(self._curve, self._folder / CURVE)
+
+    def _resume(self) -> None:
+        path = self._folder / STATE
+        if not path.exists():
+            self._torch.manual_seed(self._values.seed)
+            return
+        try:
+            state = self._torch.load(path, map_location="cpu", weights_only=True)
+            of = state["of"]
+        except Exception as error:
+            raise ModelFolderError(
+                f"{path}: cannot be read: {error}; remove {self._folder}"
+            ) from error
+        if of != self._of:
+            held = f"{self._folder}: holds a training with other data or hyper-parameters"
+            raise InputError(f"{held}; give another --output, or remove that folder")
+        self._learner.network.load_state_dict(state["network"])
+        self._optimizer.load_state_dict(state["optimizer"])
+        self._torch.set_rng_state(state["random"])
+        self._step = int(state["step"])
+        self._curve = [msgspec.convert(point, Point) for point in state["curve"]]
+
+
+def write_curve(curve: Sequence[Point], path: Path) -> None:
+    """Write the points as JSON lines."""
+    write_lines(path, [msgspec.json.encode(point) + b"\n" for point in curve])
+
+
+def drawn_curve(curve: Sequence[Point], title: str) -> str:
+    """Return the loss over steps as SVG; empty axes without a point."""
+    most = max((point.loss for point in curve), default=0.0) or 1.0
+    last = max((point.step for point in curve), default=1)
+    width, height = 400, 160
+    places = (
+        f"{width * point.step / last:.1f},{height - height * max(0.0, point.loss) / most:.1f}"
+        for point in curve
+    )
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="-56 -32 480 240" font-size="12" '
+        f'font-family="sans-serif" fill="#222"><title>{escape(title)}</title>'
+        f'<rect x="-56" y="-32" width="480" height="240" fill="#fff"/>'
+        f'<text y="-14">{escape(title)}</text><text x="-50" y="8">{most:.3g}</text>'
+        f'<text x="-50" y="{height}">0</text><text x="{width - 60}" y="{height + 20}">step {last}'
+        f'</text><path d="M0,0V{height}H{width}" fill="none" stroke="#888"/><polyline '
+        f'points="{" ".join(places)}" fill="none" stroke="#1f5fa8" stroke-width="2"/></svg>\n'
+    )

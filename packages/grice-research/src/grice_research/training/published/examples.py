@@ -1,0 +1,297 @@
+"""The examples that published systems are trained on, read from the files that were released."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import msgspec
+
+from grice.errors import InputError, RecordError
+from grice_research.amr.graphs import read_graph as read_amr
+from grice_research.amr.models import generator_input, sequence_of
+from grice_research.amr.sources import graphs_of_file
+from grice_research.metrics.accent import PROMPTS, extraction_source
+from grice_research.published_models.seq2seq import query
+from grice_research.published_models.tasks import prompt, sequence_prompt, stance_input
+from grice_tasks.cider.files import cider_schema
+from grice_tasks.explagraphs import samples as explagraphs
+from grice_tasks.explagraphs.graph import depth_first, read_graph, write_graph
+from grice_tasks.lines import decode_row, read_lines
+from grice_tasks.situatedgen.records import read_samples
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from grice.knowledge.schema import Relation
+    from grice_tasks.explagraphs.graph import Graph
+
+ENTAILMENT = {"1": "entailment", "0": "contradiction"}
+"""Names of the labels in the published head of three; the third, neutral, is not trained."""
+
+
+class TrainingExample(NamedTuple):
+    """Training data of a model."""
+
+    source: str  # text that is read
+    target: str  # text, label, number of the right option, or first and last character "12:20"
+    group: str  # not on both sides of a split: a conversation, a belief, a head
+    kind: str = ""  # held-out examples of one kind are compared
+    options: tuple[str, ...] = ()  # texts read after the source; of several one is chosen
+
+
+def read_examples(name: str, files: Sequence[Path]) -> list[TrainingExample]:
+    """Return the examples of files for the recipe of a name, in their order."""
+    examples = [example for path in files for example in _READERS[name](path)]
+    if not examples:
+        raise InputError(f"{', '.join(map(str, files))}: no example for {name}")
+    return examples
+
+
+Row = TypeVar("Row", bound=msgspec.Struct)
+
+
+def _rows(path: Path, kind: type[Row]) -> Iterator[tuple[int, Row]]:
+    """Yield the records of JSON lines, or of a file that is one list, with their numbers."""
+    lines = list(read_lines(path))
+    if not (lines and lines[0][1].lstrip().startswith("[")):
+        for number, line in lines:
+            yield number, decode_row(path, number, line, kind)
+        return
+    try:
+        rows = msgspec.json.decode("\n".join(line for _, line in lines), type=list[kind])  # type: ignore[valid-type]
+    except (msgspec.MsgspecError, ValueError) as error:
+        raise InputError(f"{path}: {error}") from None
+    yield from enumerate(rows, 1)
+
+
+def _label(path: Path, number: int, value: object) -> str:
+    """Return a label that is 1 or 0, as a text."""
+    if value not in (0, 1, "0", "1"):
+        problem = f"label is 1 or 0, found {value!r}"
+        raise RecordError(problem, file=str(path), line=number, field="label")
+    return "1" if value in (1, "1") else "0"
+
+
+class _Deco(msgspec.Struct):
+    """A sample of DECO with its triples, or one without a triple of a relation."""
+
+    response: str
+    history: str | None = None
+    context: str | None = None
+    relation: str | None = None
+    tuples_single: list[list[Any]] = []
+    tuples_pair: list[list[Any]] = []
+    tuples: dict[str, list[list[Any]]] = {}
+
+
+def _accent(path: Path) -> Iterator[TrainingExample]:
+    """Yield the triples of DECO, and samples that hold none of a relation."""
+    for number, row in _rows(path, _Deco):
+        place = {"file": str(path), "line": number}
+        history = row.history if row.relation is None else row.context
+        if history is None:
+            name = "history" if row.relation is None else "context"
+            raise RecordError(f"a text is needed as {name!r}", **place)  # type: ignore[arg-type]
+        triples = [*row.tuples_single, *row.tuples_pair, *sum(row.tuples.values(), [])]
+        for triple in triples if row.relation is None else [["", row.relation, ""]]:
+            if len(triple) < 3:
+                raise RecordError("a triple is [head, relation, tail]", **place)  # type: ignore[arg-type]
+            head, relation, tail = (str(part).strip() for part in triple[:3])
+            if relation not in PROMPTS:
+                problem = f"{relation!r} is none of ACCENT's relations: {', '.join(PROMPTS)}"
+                raise RecordError(problem, **place)  # type: ignore[arg-type]
+            target = f"event1: {head}; event2: {tail}" if row.relation is None else "None"
+            source = extraction_source(relation, history, row.response)
+            yield TrainingExample(source, target, history, relation)
+
+
+def _comet(path: Path) -> Iterator[TrainingExample]:
+    """Yield tails of heads: lines of head, relation and tail; further columns may follow."""
+    for number, line in read_lines(path):
+        parts = line.split("\t")
+        if len(parts) < 3:
+            problem = "head, relation and tail are needed, with tabs between"
+            raise RecordError(problem, file=str(path), line=number)
+        head, relation, tail, *more = parts
+        if (head, relation) == ("head", "relation") or more[:1] == ["0"]:
+            continue  # the names of the columns; a triple that people call implausible
+        if tail.strip():
+            yield TrainingExample(query(head, relation), tail, head, relation)
+
+
+def _deam(path: Path) -> Iterator[TrainingExample]:
+    """Yield conversations with their label: utterances ended by ``</UTT>``, then a number."""
+    for number, line in read_lines(path):
+        *utterances, label = line.split("</UTT>")
+        try:
+            positive = round(float(label)) == 1
+        except ValueError:
+            problem = f"the last field is a label, 1 or 0, found {label[:30]!r}"
+            raise RecordError(problem, file=str(path), line=number) from None
+        # A conversation and its manipulated copy stand one after the other.
+        group = str((number - 1) // 2)
+        yield TrainingExample(" ".join(utterances), str(int(positive)), group)
+
+
+def _amr_generator(path: Path) -> Iterator[TrainingExample]:
+    """Yield the sentence of each graph."""
+    for sentence, graph in graphs_of_file(path).items():
+        yield TrainingExample(generator_input(graph), sentence, sentence)
+
+
+def _amr_parser(path: Path) -> Iterator[TrainingExample]:
+    """Yield the graph of each sentence, without variables."""
+    for sentence, graph in graphs_of_file(path).items():
+        yield TrainingExample(sentence, sequence_of(read_amr(graph)), sentence)
+
+
+class _Pair(msgspec.Struct):
+    """A query with a reply; pairs of one conversation share its label."""
+
+    query: str
+    reply: str
+    label: object = None
+    conversation: object = None
+
+
+def _ruber(path: Path) -> Iterator[TrainingExample]:
+    """Yield true pairs; the false ones are drawn."""
+    for _, row in _rows(path, _Pair):
+        yield TrainingExample(row.query, "1", row.query, options=(row.reply,))
+
+
+def _engagement(path: Path) -> Iterator[TrainingExample]:
+    """Yield pairs with their label; those of one conversation stand on one side of a split."""
+    for number, row in _rows(path, _Pair):
+        group = str(row.query if row.conversation is None else row.conversation)
+        label = _label(path, number, row.label)
+        yield TrainingExample(row.query, label, group, options=(row.reply,))
+
+
+def _situatedgen(path: Path) -> Iterator[TrainingExample]:
+    """Yield both orders of the sentences of every sample; the prefix of T5 is added later."""
+    for sample in read_samples(path):
+        for order in (sample.statements, sample.statements[::-1]):
+            yield TrainingExample(prompt(sample.keywords), " ".join(order), sample.id)
+
+
+def _graphs(path: Path, *, told: bool) -> Iterator[TrainingExample]:
+    """Yield graphs of beliefs and arguments, and of stances if these are told."""
+    for sample, stance, graph in _explagraphs(path):
+        source = sequence_prompt(sample.belief, sample.argument, stance if told else None)
+        # In lower case and depth-first order, as the released models learned it.
+        yield TrainingExample(source, write_graph(depth_first(graph.lower())), sample.belief)
+
+
+def _stances(path: Path, *, explained: bool) -> Iterator[TrainingExample]:
+    """Yield stances of arguments, perhaps with their graphs."""
+    for sample, stance, graph in _explagraphs(path):
+        texts = stance_input(sample.belief, sample.argument, graph if explained else None)
+        yield TrainingExample(texts[0], stance, sample.belief, options=texts[1:])
+
+
+def _explagraphs(path: Path) -> Iterator[tuple[Any, explagraphs.Stance, Graph]]:
+    for sample in explagraphs.read_samples(path):
+        if sample.stance is None or not sample.graphs:
+            raise InputError(f"{path}: sample {sample.id!r} needs a stance and a graph")
+        yield sample, sample.stance, read_graph(sample.graphs[0]).graph
+
+
+class _Triplet(msgspec.Struct):
+    """A triplet of a dialogue.
+
+    ``start`` is the character of the context at which the tail stands, ``answer`` the number of
+    the right one of the ``options``.
+    """
+
+    dialogue: str
+    context: str
+    head: str
+    relation: str
+    tail: str
+    label: object = 1
+    start: int | None = None
+    options: tuple[str, ...] | None = None
+    answer: int | None = None
+
+    @property
+    def schema(self) -> Relation:
+        """The relation with its wordings."""
+        return cider_schema().relations[self.relation]
+
+    @property
+    def question(self) -> str:
+        """The paper's question for the tail; the head stands in single quotes."""
+        return self.schema.question.replace("X", self.head, 1)
+
+
+def _triplets(path: Path) -> Iterator[tuple[int, _Triplet]]:
+    known = cider_schema().relations
+    for number, row in _rows(path, _Triplet):
+        if row.relation not in known:
+            problem = f"{row.relation!r} is none of CIDER's relations: {', '.join(known)}"
+            raise RecordError(problem, file=str(path), line=number, field="relation")
+        yield number, row
+
+
+def _entailment(path: Path) -> Iterator[TrainingExample]:
+    """Yield whether a dialogue entails a triplet, worded as the paper words it."""
+    for number, row in _triplets(path):
+        label = ENTAILMENT[_label(path, number, row.label)]
+        hypothesis = f"{row.head} {row.schema.surface} {row.tail}"
+        yield TrainingExample(row.context, label, row.dialogue, row.relation, (hypothesis,))
+
+
+def _relations(path: Path) -> Iterator[TrainingExample]:
+    """Yield the relation of two spans; a label of 0 says that there is none."""
+    for number, row in _triplets(path):
+        if _label(path, number, row.label) == "1":
+            pair = f"{row.head} [SEP] {row.tail}"  # as released, whatever the tokenizer
+            yield TrainingExample(row.context, row.relation, row.dialogue, options=(pair,))
+
+
+def _spans(path: Path) -> Iterator[TrainingExample]:
+    """Yield the place of the tail of a head and a relation."""
+    for number, row in _triplets(path):
+        start, tail = row.start, row.tail
+        if start is None or not row.schema.question:
+            continue  # latent spans, and relations without a question
+        if start < 0 or not row.context.startswith(tail, start):
+            problem = f"the tail {tail!r} does not stand at character {start} of the context"
+            raise RecordError(problem, file=str(path), line=number, field="start")
+        place = f"{start}:{start + len(tail)}"
+        yield TrainingExample(row.question, place, row.dialogue, options=(row.context,))
+
+
+def _choices(path: Path) -> Iterator[TrainingExample]:
+    """Yield the number of the tail among some spans."""
+    for number, row in _triplets(path):
+        if row.options is None or not row.schema.question:
+            continue
+        if len(row.options) < 2 or row.answer not in range(len(row.options)):
+            problem = f"options are two or more texts, answer the number of one: {row.answer!r}"
+            raise RecordError(problem, file=str(path), line=number, field="answer")
+        read = tuple(f"{row.question} {option}" for option in row.options)
+        yield TrainingExample(row.context, str(row.answer), row.dialogue, options=read)
+
+
+_READERS: dict[str, Callable[[Path], Iterator[TrainingExample]]] = {
+    "accent": _accent,
+    "amr-generator": _amr_generator,
+    "amr-parser": _amr_parser,
+    "cider-choices": _choices,
+    "cider-entailment": _entailment,
+    "cider-relations": _relations,
+    "cider-spans": _spans,
+    "comet": _comet,
+    "deam": _deam,
+    "explagraphs-graph-stance": partial(_stances, explained=True),
+    "explagraphs-rationalizing": partial(_graphs, told=True),
+    "explagraphs-reasoning": partial(_graphs, told=False),
+    "explagraphs-stance": partial(_stances, explained=False),
+    "predictive-engagement": _engagement,
+    "ruber": _ruber,
+    "situatedgen": _situatedgen,
+}

@@ -1,0 +1,152 @@
+"""Small networks on a frozen encoder: RUBER's unreferenced score, and predictive engagement."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from grice.errors import InputError
+from grice_research.training.published.learners import Learner, likelier
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from grice_research.training.published.examples import TrainingExample
+    from grice_research.training.published.recipes import HyperParameters, Recipe
+
+PIECES = 64
+"""Texts that the encoder reads at once."""
+
+
+class FrozenLearner(Learner):
+    """A new network that judges replies to queries by an encoder that does not change."""
+
+    auto = "AutoModel"
+
+    def __init__(self, base: Path, recipe: Recipe, values: HyperParameters) -> None:
+        super().__init__(base, recipe, values)
+        self._encoder = self.network.to(self.device).eval().requires_grad_(requires_grad=False)
+        self.config.pooling, self.config.layer = values.pooling, values.layer
+        self._size = int(self.config.hidden_size)
+        self._vectors: dict[str, Any] = {}
+
+    def save(self, folder: Path) -> None:
+        """Write the encoder as a checkpoint, and the network beside it."""
+        from safetensors.torch import save_file
+
+        network, self.network = self.network, self._encoder
+        super().save(folder)
+        self.network = network
+        weights = {f"network.{n}": v.contiguous() for n, v in network.state_dict().items()}
+        save_file(weights, folder / "network.safetensors")
+
+    def _new_network(self, width: int, outputs: int) -> Any:
+        nn = self.torch.nn
+        try:
+            widths = [int(hidden) for hidden in self.values.hidden.split(",")]
+        except ValueError:
+            raise InputError(f"hidden={self.values.hidden}: numbers are needed, comma-separated") from None
+        layers: list[Any] = []
+        for hidden in widths:
+            layers += [nn.Linear(width, hidden), nn.Tanh(), nn.Dropout(self.values.dropout)]
+            width = hidden
+        layers.append(nn.Linear(width, outputs))
+        return nn.ModuleDict({"layers": nn.Sequential(*layers)}).to(self.device)
+
+    def _pooled(self, texts: Sequence[str]) -> Any:
+        """Return one vector a text, shape ``(texts, size)``; each text is read once."""
+        new = [text for text in dict.fromkeys(texts) if text not in self._vectors]
+        for start in range(0, len(new), PIECES):
+            part = new[start : start + PIECES]
+            self._vectors.update(zip(part, self._read(part), strict=True))
+        return self.torch.stack([self._vectors[text] for text in texts])
+
+    def _read(self, texts: Sequence[str]) -> Any:
+        given = self.inputs(texts)
+        with self.torch.no_grad():
+            output = self._encoder(**given, output_hidden_states=True)
+        states, there = output.hidden_states[self.values.layer], given["attention_mask"][:, :, None]
+        if self.values.pooling == "max":
+            return states.masked_fill(there == 0, -self.torch.inf).amax(dim=1)
+        return (states * there).sum(dim=1) / there.sum(dim=1)
+
+
+class Ruber(FrozenLearner):
+    """Reads the vectors of query and reply and their quadratic feature."""
+
+    measure = "share of held-out replies that score above another one"
+
+    def __init__(self, base: Path, recipe: Recipe, values: HyperParameters) -> None:
+        super().__init__(base, recipe, values)
+        self.network = self._new_network(2 * self._size + 1, 1)
+        matrix = self.torch.zeros(self._size, self._size, device=self.device)
+        self.network.register_parameter("matrix", self.torch.nn.Parameter(matrix))
+
+    def loss(self, examples: Sequence[TrainingExample]) -> Any:
+        """Return the loss of true against false replies.
+
+        The false ones are those of the batch, moved on by a random number of places: one of each.
+        """
+        torch, values = self.torch, self.values
+        if len(examples) < 2:
+            return self._scores(examples).sum() * 0.0  # nothing to set it against
+        away = int(torch.randint(1, len(examples), ()))
+        true, false = self._scores(examples), self._scores(examples, away)
+        if values.loss == "ranking":
+            return (values.margin - true.sigmoid() + false.sigmoid()).clamp(min=0).mean()
+        wanted = torch.cat([torch.ones_like(true), torch.zeros_like(false)])
+        entropy = torch.nn.functional.binary_cross_entropy_with_logits
+        return entropy(torch.cat([true, false]), wanted)
+
+    def rights(self, examples: Sequence[TrainingExample]) -> list[float]:
+        """Return whether each reply scores above the next one."""
+        with self.torch.inference_mode():
+            scores = self._scores(examples).tolist(), self._scores(examples, 1).tolist()
+        return [likelier(own, other) for own, other in zip(*scores, strict=True)]
+
+    def _scores(self, examples: Sequence[TrainingExample], away: int = 0) -> Any:
+        """Return the score of each query with its reply, or with that so many places on."""
+        replies = [example.options[0] for example in examples]
+        left = self._pooled([example.source for example in examples])
+        right = self._pooled([*replies[away:], *replies[:away]])
+        quadratic = ((left @ self.network.matrix) * right).sum(dim=1, keepdim=True)
+        joined = self.torch.cat([left, quadratic, right], dim=1)
+        return self.network["layers"](joined)[:, 0]
+
+
+class Engagement(FrozenLearner):
+    """Reads the mean of the vectors of query and reply."""
+
+    measure = "share of held-out replies on the right side of one of the other label"
+
+    def __init__(self, base: Path, recipe: Recipe, values: HyperParameters) -> None:
+        super().__init__(base, recipe, values)
+        self.network = self._new_network(self._size, 2)
+
+    def loss(self, examples: Sequence[TrainingExample]) -> Any:
+        """Return the cross entropy of the labels, both weighed alike within the batch."""
+        torch, logits = self.torch, self._logits(examples)
+        labels = torch.tensor([int(example.target) for example in examples], device=logits.device)
+        counts = torch.bincount(labels, minlength=2).clamp(min=1)
+        weight = len(examples) / (2.0 * counts)
+        return torch.nn.functional.cross_entropy(logits, labels, weight=weight)
+
+    def rights(self, examples: Sequence[TrainingExample]) -> list[float]:
+        """Return whether each reply is on the right side of the next one of the other label."""
+        with self.torch.inference_mode():
+            logits = self._logits(examples)
+        scores = (logits[:, 1] - logits[:, 0]).tolist()
+        right = []
+        for place, example in enumerate(examples):
+            others = [*range(place + 1, len(examples)), *range(place)]
+            other = next((i for i in others if examples[i].target != example.target), None)
+            if other is None:
+                raise InputError("all held-out labels are the same: nothing to compare with")
+            engaging = likelier(scores[place], scores[other])
+            right.append(engaging if example.target == "1" else 1 - engaging)
+        return right
+
+    def _logits(self, examples: Sequence[TrainingExample]) -> Any:
+        left = self._pooled([example.source for example in examples])
+        right = self._pooled([example.options[0] for example in examples])
+        return self.network["layers"]((left + right) / 2)

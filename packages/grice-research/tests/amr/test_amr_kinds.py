@@ -1,0 +1,236 @@
+from __future__ import annotations
+
+import json
+import re
+import sys
+from types import ModuleType
+
+import pytest
+
+from grice.cli import main
+from grice.data import Conversation, Turn
+from grice.errors import InputError
+from grice.perturb import Material
+from grice.perturb.run import perturb
+from grice_research.amr.graphs import concept, nodes, parts, read_graph, written
+from grice_research.amr.sources import amrlib_models, graphs_of_file
+
+GRAPHS = {
+    "Do you like dogs?": (
+        "(l / like-01 :ARG0 (y / you) :ARG1 (d / dog) :polarity (a / amr-unknown))"
+    ),
+    "I love them. I walk mine daily.": (
+        "(m / multi-sentence :snt1 (l / love-01 :ARG0 (i / i) :ARG1 (t / they))"
+        " :snt2 (w / walk-01 :ARG0 (i2 / i) :ARG1 (d / dog :poss i2)))"
+    ),
+    "That is nice. What is his name?": (
+        "(m / multi-sentence :snt1 (n / nice-01 :ARG1 (t / that))"
+        " :snt2 (n2 / name-01 :ARG1 (h / he) :ARG2 (a / amr-unknown)))"
+    ),
+    "He hates the rain.": "(h / hate-01 :ARG0 (h2 / he) :ARG1 (r / rain))",
+    "I live near the station.": (
+        "(l / live-01 :ARG0 (i / i) :location (n / near :op1 (s / station)))"
+    ),
+}
+WHOLE = Conversation("c", tuple(Turn("AB"[i % 2], text) for i, text in enumerate(GRAPHS)))
+MATERIAL = Material(resources={"graphs": GRAPHS.get, "sentences": str})
+KINDS = ["amr-coreference", "amr-contradiction", "amr-irrelevancy", "amr-decreased-engagement"]
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "deam-amr"])
+@pytest.mark.parametrize("seed", range(6))
+def test_changed_graphs_can_be_read_and_hold_each_variable_once(kind, seed):
+    perturbed = perturb(WHOLE, kind, seed=seed, material=MATERIAL)
+    assert perturbed is not None
+    for change in perturbed.changes:
+        for place in change.turns:
+            tree = read_graph(perturbed.conversation.turns[place].text)
+            names = [node[0] for _, node in nodes(tree)]
+            assert len(set(names)) == len(names)
+            used = re.findall(r":\S+ ([a-z]\d*)(?=[\s)])", written(tree))
+            assert set(used) <= set(names)
+
+
+def test_a_contradiction_is_what_the_same_speaker_stated_before():
+    for seed in range(8):
+        perturbed = perturb(WHOLE, "amr-contradiction", seed=seed, material=MATERIAL)
+        [change] = perturbed.changes
+        [host] = change.turns
+        earlier = int(re.search(r"turn (\d+) again", change.what)[1])
+        assert earlier < host
+        assert (host - earlier) % 2 == 0
+        copied, before, after = (
+            parts(read_graph(graph))
+            for graph in (GRAPHS[WHOLE.turns[earlier].text],
+                          GRAPHS[WHOLE.turns[host].text], change.after))  # fmt: skip
+        stated = [graph for graph in copied if "amr-unknown" not in written(graph)]
+        assert len(after) == len(before) + len(stated)
+
+
+def test_what_only_asks_or_bids_cannot_be_contradicted():
+    graphs = {
+        "Do you like dogs?": "(l / like-01 :polarity (a / amr-unknown) :ARG0 (y / you))",
+        "Fine.": "(f / fine-03)",
+        "Show me the dog.": "(s / show-01 :mode imperative :ARG0 (y / you) :ARG1 (d / dog))",
+        "Here.": "(h / here)",
+        "Good.": "(g / good-02)",
+    }
+    asked = Conversation("a", tuple(Turn("A", text) for text in graphs))
+    material = Material(resources={"graphs": graphs.get, "sentences": str})
+    for seed in range(20):
+        perturbed = perturb(asked, "amr-contradiction", seed=seed, material=material)
+        assert perturbed.changes[0].what.startswith("turn 1 again")
+
+
+def test_relations_that_amr_made_up_are_not_exchanged():
+    graphs = {
+        "My sister bakes.": "(b / bake-01 :ARG0 (p / person :ARG0-of (h / have-rel-role-91 "
+        ":ARG1 (i / i) :ARG2 (s / sister))))",
+        "He sings.": "(s / sing-01 :ARG0 (h / he))",
+    }
+    talk = Conversation("a", tuple(Turn("A", text) for text in graphs))
+    material = Material(resources={"graphs": graphs.get, "sentences": str})
+    for seed in range(20):
+        perturbed = perturb(talk, "amr-irrelevancy", seed=seed, material=material)
+        assert all("-91" not in change.what for change in perturbed.changes)
+
+
+def test_a_sentence_that_refers_to_another_stands_for_itself():
+    graph = (
+        "(m / multi-sentence :snt1 (l / love-01 :ARG0 (i / i) :ARG1 (d / dog)) "
+        ":snt2 (w / walk-01 :ARG0 i :ARG1 d :ARG2 i))"
+    )
+    second = parts(read_graph(graph))[1]
+    assert " ".join(written(second).split()) == (
+        "(w / walk-01 :ARG0 (i / i) :ARG1 (d / dog) :ARG2 i)"
+    )
+    talk = Conversation("a", (Turn("A", "I love my dog. I walk it."),))
+    material = Material(resources={"graphs": {talk.turns[0].text: graph}.get, "sentences": str})
+    for seed in range(8):
+        perturbed = perturb(talk, "amr-decreased-engagement", seed=seed, material=material)
+        tree = read_graph(perturbed.changes[0].after)
+        names = {node[0] for _, node in nodes(tree)}
+        assert set(re.findall(r":\S+ ([a-z]\d*)(?=[\s)])", written(tree))) <= names
+
+
+def test_questions_and_details_are_taken_out():
+    descriptions = set()
+    for seed in range(60):
+        perturbed = perturb(WHOLE, "amr-decreased-engagement", seed=seed, material=MATERIAL)
+        descriptions |= {change.what for change in perturbed.changes}
+    assert "question, sentence 2, taken out" in descriptions
+    assert ":op1 station taken out" in descriptions
+    assert ":ARG1 rain taken out" in descriptions
+    assert not any(
+        "taken out" in description and description.startswith(":ARG0")
+        for description in descriptions
+    )
+
+
+def test_without_graphs_it_says_what_is_needed():
+    with pytest.raises(InputError, match="--resource graphs"):
+        perturb(WHOLE, "amr-irrelevancy")
+    nothing = Material(resources={"graphs": lambda _: None, "sentences": str})
+    assert perturb(WHOLE, "amr-irrelevancy", material=nothing) is None
+
+
+def test_a_broken_graph_is_shown_with_line_and_caret(tmp_path):
+    with pytest.raises(InputError, match=r"line 2:\n.*:ARG0 y / you\)\n +\^"):
+        read_graph("(l / like-01\n  :ARG0 y / you)")
+    file = tmp_path / "graphs.amr"
+    file.write_text("# ::snt Fine.\n(f / fine-03)\n\n# ::snt Bad.\n(b / bad-07\n")
+    with pytest.raises(InputError, match=r"graphs\.amr:5: not an AMR graph"):
+        graphs_of_file(file)
+    file.write_text("nothing here")
+    with pytest.raises(InputError, match="no graph"):
+        graphs_of_file(file)
+
+
+def test_the_command_takes_a_file_of_graphs(tmp_path, capsys):
+    graphs, chat = tmp_path / "graphs.amr", tmp_path / "chat.txt"
+    graphs.write_text("\n\n".join(f"# ::snt {text}\n{graph}" for text, graph in GRAPHS.items()))
+    chat.write_text("".join(f"{turn.speaker}: {turn.text}\n" for turn in WHOLE.turns))
+    assert (
+        main(["perturb", str(chat), "--kind", "amr-coreference", "--resource", f"graphs={graphs}"])
+        == 0
+    )
+    record = json.loads(capsys.readouterr().out)
+    assert "(" in record["meta"]["changes"][0]["after"]
+
+
+class FakeParser:
+    """Stub of amrlib 0.7's ``load_stog_model``: graphs begin with metadata."""
+
+    def parse_sents(self, sents, add_metadata=True, disable_progress=True):
+        return [f"# ::snt {text}\n{GRAPHS[text]}" if text in GRAPHS else None for text in sents]
+
+
+class FakeGenerator:
+    """What ``load_gtos_model`` gives: texts, and whether each was cut off."""
+
+    def generate(self, graphs, disable_progress=True, use_tense=True):
+        assert not any(graph.startswith("#") for graph in graphs)
+        return [f"said {concept(read_graph(graph))}" for graph in graphs], [False] * len(graphs)
+
+
+def fake_amrlib(monkeypatch, **functions):
+    module = ModuleType("amrlib")
+    for name, function in functions.items():
+        setattr(module, name, function)
+    monkeypatch.setitem(sys.modules, "amrlib", module)
+
+
+def test_graphs_come_from_amrlib_and_go_back_to_words(monkeypatch, tmp_path, capsys):
+    fake_amrlib(monkeypatch, load_stog_model=FakeParser, load_gtos_model=FakeGenerator)
+    graphs, sentences = amrlib_models()
+    assert graphs("He hates the rain.") == GRAPHS["He hates the rain."]
+    assert graphs("What no parser reads") is None
+    assert sentences(GRAPHS["He hates the rain."]) == "said hate-01"
+    perturbed = perturb(
+        WHOLE, "amr-irrelevancy", material=Material((), {"graphs": graphs, "sentences": sentences})
+    )
+    assert perturbed.changes[0].after.startswith("said ")
+    chat = tmp_path / "chat.txt"
+    chat.write_text("".join(f"{turn.speaker}: {turn.text}\n" for turn in WHOLE.turns))
+    assert main(["perturb", str(chat), "--kind", "deam-amr"]) == 0
+    changed = json.loads(capsys.readouterr().out)
+    assert any(turn["text"].startswith("said ") for turn in changed["turns"])
+
+
+def test_without_a_model_of_amrlib_it_is_said_what_to_do(monkeypatch):
+    def missing():
+        raise FileNotFoundError("no model_stog")
+
+    fake_amrlib(monkeypatch, load_stog_model=missing, load_gtos_model=FakeGenerator)
+    with pytest.raises(InputError, match=r"no model_stog.*graphs=FILE"):
+        amrlib_models()
+    monkeypatch.setitem(sys.modules, "amrlib", None)
+    with pytest.raises(InputError, match="amrlib"):
+        amrlib_models()
+
+
+@pytest.mark.data
+def test_the_hand_made_conversation_can_be_changed_as_expected(data_folder, golden):
+    graphs = graphs_of_file(data_folder / "amr" / "handmade.amr")
+    for expected in golden("amr_golden")["handmade_eligibility"]:
+        tree = read_graph(graphs[expected["text"]])
+        assert len(parts(tree)) == expected["sentences"]
+        concepts = [concept(node) for _, node in nodes(tree)]
+        assert ("amr-unknown" in concepts) == expected["question"]
+        lemmas = [name[:-3] for name in concepts if re.fullmatch(r"[a-z]+-\d\d", name)]
+        assert lemmas == expected["single_token_predicate_lemmas"]
+        lone = Conversation("hm", (Turn("A", expected["text"]),))
+        material = Material(resources={"graphs": graphs.get, "sentences": str})
+        ways = {
+            change.what
+            for seed in range(25)
+            for change in perturb(
+                lone, "amr-decreased-engagement", seed=seed, material=material
+            ).changes
+        }
+        able = {"question_removal": any("question" in way for way in ways),
+                "sentence_removal": any("follows" in way for way in ways),
+                "op_arg_removal": any(way.startswith(":") for way in ways)}  # fmt: skip
+        assert {name for name, can in able.items() if can} == set(
+            expected["applicable_decrease_engagement"]
+        )

@@ -1,0 +1,289 @@
+"""``grice train`` of published systems, on tiny random networks."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+
+import pytest
+
+import tiny_published as tiny
+from grice.cli import main
+from grice.models.loader import ModelLoader
+from grice_research.metrics.accent import PROMPTS, extraction_source, parsed_events
+from grice_research.published_models.seq2seq import Search, Seq2Seq
+
+tiny.torch_and_transformers()
+
+DEEDS = ["eats bread", "reads maps", "plays chess", "sings songs"]
+TAILS = {"xReact": "PersonX is glad", "xNeed": "PersonX buys it"}
+
+
+def _faster(**values):
+    return [word for name, value in values.items() for word in ("--set", f"{name}={value}")]
+
+
+def _report(capsys):
+    return json.loads(capsys.readouterr().out)
+
+
+def _learned(report):
+    curve = report["curve"]
+    assert curve[-1]["loss"] < 0.7 * curve[0]["loss"]
+    assert report["after"]["value"] > max(0.75, report["before"]["value"])
+    return report
+
+
+@pytest.fixture(scope="module")
+def deco(tmp_path_factory):
+    """Samples of DECO's shape: what the relation asks for decides the triple."""
+    folder = tmp_path_factory.mktemp("deco")
+    rows = [
+        {
+            "history": f"hi {i}</UTT>",
+            "response": f"i {deed}",
+            "tuples_single": [[f"PersonX {deed}", relation, tail]],
+            "tuples_pair": [],
+        }
+        for i in range(12)
+        for deed in DEEDS
+        for relation, tail in TAILS.items()
+    ]
+    path = folder / "train.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    targets = [
+        f"event1: PersonX {deed}; event2: {tail}" for deed in DEEDS for tail in TAILS.values()
+    ]
+    base = tiny.write_t5(folder / "t5", [*PROMPTS.values(), *targets * 9, *DEEDS], 500)
+    return path, base
+
+
+def test_accents_extractor_learns_and_scores(deco, tmp_path, capsys):
+    path, base = deco
+    mine = tmp_path / "extractor"
+    words = ["train", "accent", str(path), "--from", str(base), "-o", str(mine), "--json"]
+    assert main([*words, *_faster(epochs=8, learning_rate=0.01)]) == 0
+    _learned(_report(capsys))
+    card = tomllib.loads((mine / "card.toml").read_text("utf-8"))
+    assert card["kind"] == "seq2seq"
+    selection = " ".join(card["training"]["selection"])
+    assert "batch 4: paper" in selection
+    assert "epochs=8: not the paper's" in selection
+    assert (mine / "curve.svg").read_text("utf-8").startswith("<svg")
+
+    comet = _trained_comet(tmp_path, capsys)
+    encoder = tmp_path / "encoder"
+    texts = [*TAILS.values(), *DEEDS]
+    tiny.write_encoder(tmp_path / "bert", texts)
+    added = [
+        "models",
+        "add",
+        str(tmp_path / "bert"),
+        "--kind",
+        "published-encoder",
+        "--licence",
+        "MIT",
+    ]
+    assert main([*added, "--name", "tiny-encoder"]) == 0
+    capsys.readouterr()
+    chat = tmp_path / "chat.txt"
+    chat.write_text("A: hi 1\nB: i eats bread\nA: " + "and so on " * 500 + "\n", "utf-8")
+    parts = ["--accent-extractor", f"file:{mine}", "--accent-comet", f"file:{comet}"]
+    parts += ["--accent-embedder", "model:tiny-encoder", "-o", str(encoder.with_suffix(".jsonl"))]
+    assert main(["score", str(chat), "-m", "accent", *parts]) == 0
+    lines = encoder.with_suffix(".jsonl").read_text("utf-8").splitlines()
+    triples = [item["triple"] for line in lines for item in json.loads(line)["evidence"]]
+    assert any("PersonX" in triple["head"] for triple in triples)
+    assert json.loads(lines[-1])["reason"].endswith("more than 4,000")
+
+
+def _trained_comet(tmp_path, capsys):
+    rows = [
+        f"PersonX {deed} {i}\t{relation}\t{tail}"
+        for i in range(12)
+        for deed in DEEDS
+        for relation, tail in TAILS.items()
+    ]
+    path = tmp_path / "comet.tsv"
+    path.write_text("\n".join(rows) + "\n", "utf-8")
+    base = tiny.write_bart(tmp_path / "bart", [*rows, *TAILS.values()])
+    out = tmp_path / "comet"
+    words = ["train", "comet", str(path), "--from", str(base), "-o", str(out), "--json"]
+    assert main([*words, *_faster(epochs=16, batch=4, learning_rate=0.005)]) == 0
+    _learned(_report(capsys))
+    return out
+
+
+def test_deams_classifier_learns_and_scores_conversations(tmp_path, capsys):
+    pairs = [
+        (f"i {deed} {i}</UTT>you {deed} too</UTT>1", f"i {deed} {i}</UTT>never blue lamps</UTT>0")
+        for i in range(15)
+        for deed in DEEDS
+    ]
+    path = tmp_path / "deam.txt"
+    path.write_text("".join(f"{a}\n{b}\n" for a, b in pairs), "utf-8")
+    base = tiny.write_encoder(tmp_path / "roberta", [path.read_text("utf-8")], "Roberta")
+    out = tmp_path / "deam"
+    words = ["train", "deam", str(path), "--from", str(base), "-o", str(out), "--json"]
+    assert main([*words, *_faster(batch=8, learning_rate=0.005, warmup_steps=5, epochs=6)]) == 0
+    _learned(_report(capsys))
+    chat = tmp_path / "chat.txt"
+    chat.write_text("A: i eats bread 3\nB: you eats bread too\n", "utf-8")
+    scored = tmp_path / "out.jsonl"
+    words = ["score", str(chat), "-m", "coherence", "--coherence-model", f"file:{out}"]
+    assert main([*words, "-o", str(scored)]) == 0
+    assert json.loads(scored.read_text("utf-8").splitlines()[0])["value"] > 0.5
+
+
+def test_a_training_that_was_ended_goes_on_to_the_same_weights(deco, tmp_path, capsys, monkeypatch):
+    path, base = deco
+    words = ["train", "accent", str(path), "--from", str(base), "--json"]
+    few = _faster(epochs=2, learning_rate=0.01)
+    assert main([*words, *few, "-o", str(tmp_path / "whole")]) == 0
+    whole = _report(capsys)
+    from grice_research.training.published import course
+
+    keep = course.Course._keep
+
+    def killed(self, epoch):
+        keep(self, epoch)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(course.Course, "_keep", killed)
+        with pytest.raises((KeyboardInterrupt, SystemExit)):
+            raise SystemExit(main([*words, *few, "-o", str(tmp_path / "ended")]))
+    capsys.readouterr()
+    assert not (tmp_path / "ended").exists()
+    assert main([*words, *few, "-o", str(tmp_path / "ended")]) == 0
+    assert _report(capsys)["curve"] == whole["curve"]
+    assert (tmp_path / "ended/model.bin").read_bytes() == (
+        tmp_path / "whole/model.bin"
+    ).read_bytes()
+    assert main([*words, *_faster(epochs=3), "-o", str(tmp_path / "ended2")]) == 0
+    (tmp_path / "ended2.training").rename(tmp_path / "other.training")
+    assert main([*words, *few, "-o", str(tmp_path / "other")]) == 2
+    assert "other data or hyper-parameters" in capsys.readouterr().err
+
+
+def test_another_family_is_refused_before_anything_is_written(deco, tmp_path, capsys):
+    path, _ = deco
+    base = tiny.write_bart(tmp_path / "bart", ["a b c"])
+    out = tmp_path / "m"
+    assert main(["train", "accent", str(path), "--from", str(base), "-o", str(out)]) == 2
+    stderr = capsys.readouterr().err
+    assert "accent starts from t5 or llama or qwen2 or qwen3 (t5-base in the paper)" in stderr
+    assert "not from 'bart'" in stderr
+    assert not out.exists()
+
+
+def test_a_decoder_alone_learns_to_write(deco, tmp_path, capsys):
+    path, _ = deco
+    rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    targets = [
+        f"event1: {head}; event2: {tail}" for row in rows for head, _, tail in row["tuples_single"]
+    ]
+    base = tiny.write_llama(tmp_path / "llama", [*PROMPTS.values(), *targets, *DEEDS], 500)
+    mine = tmp_path / "extractor"
+    words = ["train", "accent", str(path), "--from", str(base), "-o", str(mine), "--json"]
+    assert main([*words, *_faster(epochs=8, learning_rate=0.005)]) == 0
+    _learned(_report(capsys))
+    with ModelLoader(mode="exact", workers=1, cache=None) as models:
+        model = models.load(f"file:{mine}", Seq2Seq)
+        prompts = [extraction_source(rows[0]["tuples_single"][0][1], "hi 99</UTT>", "i eats bread")]
+        (texts,) = model.write(prompts, Search(10, 2, 64, 2))
+    assert parsed_events(texts[0].text) is not None
+    assert texts[0].log_probability >= texts[1].log_probability
+
+
+def test_comet_on_a_decoder_alone_knows_its_relations(tmp_path, capsys):
+    path = tmp_path / "comet.tsv"
+    lines = [f"PersonX {deed} {i}\txNeed\tto {deed[0]}" for i in range(6) for deed in DEEDS]
+    path.write_text("\n".join(lines) + "\n", "utf-8")
+    base = tiny.write_llama(tmp_path / "llama", lines)
+    out = tmp_path / "comet"
+    words = ["train", "comet", str(path), "--from", str(base), "-o", str(out), "--json"]
+    assert main([*words, *_faster(epochs=1, batch=8)]) == 0
+    with ModelLoader(mode="exact", workers=1, cache=None) as models:
+        model = models.load(f"file:{out}", Seq2Seq)
+        assert model.knows("[GEN]")
+        assert len(model.write(["PersonX eats bread xNeed [GEN]"], Search(4, 4, 8))[0]) == 4
+
+
+def test_what_does_not_write_starts_from_no_decoder(tmp_path, capsys):
+    base = tiny.write_llama(tmp_path / "llama", ["a b c"])
+    path = tmp_path / "deam.txt"
+    path.write_text("i eat</UTT>you eat</UTT>1\n", "utf-8")
+    words = ["train", "deam", str(path), "--test", str(path), "--from", str(base)]
+    assert main([*words, "-o", str(tmp_path / "m")]) == 2
+    assert "not from 'llama'" in capsys.readouterr().err
+
+
+def test_a_decoder_alone_that_ends_no_text_is_refused(deco, tmp_path, capsys):
+    base = tiny.write_llama(tmp_path / "llama", ["a b c"])
+    config = json.loads((base / "config.json").read_text("utf-8"))
+    (base / "config.json").write_text(json.dumps(config | {"eos_token_id": None}), "utf-8")
+    words = ["train", "accent", str(deco[0]), "--from", str(base), "-o", str(tmp_path / "m")]
+    assert main(words) == 2
+    assert "config.json states no eos_token_id" in capsys.readouterr().err
+
+
+def test_a_pickle_is_read_only_where_it_is_trusted(deco, tmp_path, capsys, monkeypatch):
+    import torch
+    from safetensors.torch import load_file
+
+    path, base = deco
+    for name in ("config.json", "tokenizer.json"):
+        (tmp_path / name).write_bytes((base / name).read_bytes())
+    torch.save(load_file(base / "model.safetensors"), tmp_path / "pytorch_model.bin")
+    words = ["train", "accent", str(path), "--from", str(tmp_path), "--json"]
+    words += ["-o", str(tmp_path / "m"), *_faster(epochs=1)]
+    assert main(words) == 2
+    assert "GRICE_TRUST_PICKLE=1" in capsys.readouterr().err
+    monkeypatch.setenv("GRICE_TRUST_PICKLE", "1")
+    assert main(words) == 0
+
+
+def test_a_language_model_without_gen_is_no_comet(deco, tmp_path, capsys):
+    bart = tiny.write_bart(tmp_path / "bart", ["a b c"])
+    bert = tiny.write_encoder(tmp_path / "bert", ["a b c"])
+    kinds = {"seq2seq": deco[1], "comet": bart, "published-encoder": bert}
+    for kind, base in kinds.items():
+        words = ["models", "add", str(base), "--kind", kind, "--licence", "MIT"]
+        assert main([*words, "--name", f"gen-{kind}"]) == 0
+    capsys.readouterr()
+    chat = tmp_path / "chat.txt"
+    chat.write_text("A: hi\nB: i eats bread\n", "utf-8")
+    parts = ["--accent-extractor", "model:gen-seq2seq", "--accent-comet", "model:gen-comet"]
+    parts += ["--accent-embedder", "model:gen-published-encoder", "-o", str(tmp_path / "o.jsonl")]
+    assert main(["score", str(chat), "-m", "accent", *parts]) == 2
+    assert "its vocabulary has neither [GEN] nor xWant" in capsys.readouterr().err
+
+
+def test_a_head_of_three_labels_is_no_deam(tmp_path, capsys):
+    base = tiny.write_encoder(tmp_path / "roberta", ["a b c"], "Roberta", labels=3)
+    words = ["models", "add", str(base), "--kind", "dialogue-classifier", "--licence", "MIT"]
+    assert main([*words, "--name", "three-labels"]) == 2
+    assert "a head of 3 labels; 2 are needed" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (
+            '{"history": "a</UTT>", "response": "b", "tuples_single": [["x", "xNope", "y"]]}',
+            "xNope",
+        ),
+        ('{"response": "b"}', "history"),
+        ("not json", "no JSON"),
+    ],
+)
+def test_bad_examples_say_where(content, problem, deco, tmp_path, capsys):
+    _, base = deco
+    path = tmp_path / "bad.jsonl"
+    path.write_text(content + "\n", "utf-8")
+    words = ["train", "accent", str(path), "--from", str(base), "-o", str(tmp_path / "m")]
+    assert main(words) == 2
+    stderr = capsys.readouterr().err
+    assert problem in stderr
+    assert "bad.jsonl" in stderr
