@@ -7,7 +7,7 @@ from copy import deepcopy
 from typing import TYPE_CHECKING
 
 from grice.perturb import perturbation
-from grice.perturb.run import some_of
+from grice.perturb.run import Mixture, mixture
 from grice.perturb.wording import antonyms, lemma, words
 from grice_research.amr.graphs import (
     children,
@@ -287,10 +287,11 @@ def _held_elsewhere(tree: Node, part: Node) -> bool:
     )
 
 
-PARTS = (amr_coreference, amr_contradiction, amr_irrelevancy, amr_decreased_engagement)
+KINDS = ("amr-coreference", "amr-contradiction", "amr-irrelevancy", "amr-decreased-engagement")
+MIXED = Mixture("deam-amr", KINDS, 1, 4, DEAM)
 
 
 @perturbation("deam-amr", "amr", f"{DEAM}, on AMR", open_sources)
 def deam_amr(conversation: Conversation, draw: Random, material: Material) -> Perturbed | None:
     """Apply 1 to 4 of the four AMR kinds, as the paper mixes them."""
-    return some_of(PARTS, 1, 4, conversation, draw, reusing_graphs(material))
+    return mixture(MIXED).apply(conversation, draw, reusing_graphs(material))

@@ -24,15 +24,10 @@ INDENT = 6
 
 
 class Graphs(NamedTuple):
-    """The graphs of a conversation.
+    """The graphs of a conversation."""
 
-    Attributes:
-        trees: Graph of each turn, None where there is none; safe to change.
-        to_text: What turns a graph into words.
-    """
-
-    trees: list[Node | None]
-    to_text: Callable[[str], str]
+    trees: list[Node | None]  # of each turn; safe to change
+    to_text: Callable[[str], str]  # turns a graph into words
 
 
 def read_graphs(conversation: Conversation, material: Material) -> Graphs | None:

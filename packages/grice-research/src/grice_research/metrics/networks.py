@@ -21,36 +21,28 @@ from grice_research.published_models.readers import PublishedReader, ReaderSetti
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from grice.models.cache import Cache
     from grice.models.folder import ModelFolder
     from grice.models.loader import ModelLoader
     from grice.models.protocols import Pair
 
 BALANCED = 0.5
-"""The answer where there is no query or no reply."""
+"""Answer without a query or a reply."""
 
 
 class NetworkSettings(ReaderSettings, frozen=True):
-    """Of a model with a network on two vectors: also how the states of a text become one."""
+    """Of a model with a network on two vectors."""
 
-    pooling: Literal["max", "mean"] = "mean"
-
-
-def pooled(tokens: np.ndarray, how: str) -> np.ndarray:
-    """Return the mean or the maximum of the vectors of tokens, element by element."""
-    return np.asarray(tokens.mean(axis=0) if how == "mean" else tokens.max(axis=0))
+    pooling: Literal["max", "mean"] = "mean"  # of the states of tokens to one vector
 
 
 class ReplyNetwork:
-    """A :class:`~grice.models.protocols.PairClassifier`; for ``engagement`` it weighs, too."""
+    """A :class:`~grice.models.protocols.PairClassifier`, and the judge of ``engagement``."""
 
-    def __init__(
-        self, folder: ModelFolder, settings: NetworkSettings, cache: Cache, *, threads: int
-    ) -> None:
-        self._reader = PublishedReader(folder, settings, cache, threads=threads)
+    def __init__(self, folder: ModelFolder, settings: NetworkSettings, loader: ModelLoader) -> None:
+        self._reader = PublishedReader(folder, settings, loader)
         self.identity = self._reader.identity
-        self._settings = settings
-        self._cache = cache
+        self._pool = np.max if settings.pooling == "max" else np.mean
+        self._cache = loader.cache
         head = self._reader.head
         self._matrix = head.get("matrix")
         count = sum(name.startswith("weight_") for name in head)
@@ -65,7 +57,7 @@ class ReplyNetwork:
         return self._cache.cached(f"{self.identity}/pairs", keys, self._computed, float)
 
     def explain(self, pairs: Sequence[Pair]) -> list[Explained]:
-        """Return the same without parts: the network reads no features that have names."""
+        """Return the same without parts, as the network reads no named features."""
         return [Explained(value, ()) for value in self.classify(pairs)]
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
@@ -75,9 +67,7 @@ class ReplyNetwork:
     def _computed(self, keys: Sequence[str]) -> list[float]:
         pairs = [msgspec.json.decode(key, type=tuple[str, str]) for key in keys]
         texts = dict.fromkeys(text for pair in pairs for text in pair if text.strip())
-        vectors = {
-            text: pooled(self._reader.read(text)[0], self._settings.pooling) for text in texts
-        }
+        vectors = {text: self._pool(self._reader.read(text)[0], axis=0) for text in texts}
         return [
             self._probability(vectors[query], vectors[reply])
             if query in vectors and reply in vectors
@@ -110,7 +100,7 @@ def ruber_network(
     folder: ModelFolder, settings: NetworkSettings, loader: ModelLoader
 ) -> ReplyNetwork:
     """Open RUBER's network with the encoder below it."""
-    return ReplyNetwork(folder, settings, loader.cache, threads=loader.workers)
+    return ReplyNetwork(folder, settings, loader)
 
 
 @model_type(
@@ -124,4 +114,4 @@ def engagement_network(
     folder: ModelFolder, settings: NetworkSettings, loader: ModelLoader
 ) -> ReplyNetwork:
     """Open the network of predictive engagement with the encoder below it."""
-    return ReplyNetwork(folder, settings, loader.cache, threads=loader.workers)
+    return ReplyNetwork(folder, settings, loader)

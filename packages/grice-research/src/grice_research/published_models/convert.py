@@ -26,10 +26,12 @@ if TYPE_CHECKING:
 
     from ctranslate2.specs import ModelSpec
 
-    from grice.models.conversion import Tensors
+    from grice.models.conversion import Tensor, Tensors
     from grice.models.folder import CardValue
 
 PICKLES = "pytorch_model*.bin"
+NETWORK = "network.pt"
+"""A network that was published without its encoder, put beside that."""
 TRUST = "GRICE_TRUST_PICKLE"
 """Variable that allows to read pickles of a checkpoint: 1."""
 
@@ -42,18 +44,25 @@ def checkpoint(source: Path) -> Iterator[Path]:
 
 
 def as_safetensors(source: Path, copy: Path, *, trusted: bool) -> Path:
-    """Return a folder with the same checkpoint as ``*.safetensors``."""
-    files = sorted(source.glob(PICKLES))
-    if not files or any(source.glob("*.safetensors")):
+    """Return a folder with the same checkpoint as ``*.safetensors``, and ``network.pt``, if any."""
+    stored = sorted(source.glob("*.safetensors"))
+    pickles = {"model": [] if stored else sorted(source.glob(PICKLES)),
+               "network": list(source.glob(NETWORK))}  # fmt: skip
+    if not any(pickles.values()):
         return source
-    from safetensors.torch import save_file
+    for name, files in pickles.items():
+        weights: dict[str, Any] = {}
+        for file in files:
+            weights |= read_pickle(file, trusted=trusted)
+        if weights:
+            from safetensors.torch import save_file
 
-    weights: dict[str, Any] = {}
-    for file in files:
-        weights.update(read_pickle(file, trusted=trusted))
-    # Tied weights share their memory in a pickle, which safetensors does not take.
-    whole = {name: value.clone() for name, value in weights.items()}
-    save_file(whole, copy / "model.safetensors")
+            prefix = "network." if name == "network" else ""
+            # Tied weights share their memory in a pickle, which safetensors does not take.
+            whole = {f"{prefix}{key}": value.clone() for key, value in weights.items()}
+            save_file(whole, copy / f"{name}.safetensors")
+    for path in stored:
+        shutil.copyfile(path, copy / path.name)
     for path in source.glob("*.json"):
         shutil.copyfile(path, copy / path.name)
     return copy
@@ -106,10 +115,13 @@ def convert_seq2seq(source: Path, target: Path) -> dict[str, CardValue]:
     }
 
 
-def convert_encoder(source: Path, target: Path) -> int:
-    """Convert an encoder without any head, and return how many tokens it reads at once."""
+def convert_encoder(source: Path, target: Path, *, drop: int = 0) -> int:
+    """Convert an encoder without its head and last layers; return how many tokens it reads."""
     config = read_config(source)
-    _converted(source, target, config, ENCODERS, "encoders")
+    layers = int(config.get("num_hidden_layers", 0))
+    if layers <= drop:
+        raise ModelFolderError(f"{source}: {drop} layers cannot be left out of {layers}")
+    _converted(source, target, {**config, "num_hidden_layers": layers - drop}, ENCODERS, "encoders")
     # RoBERTa's count begins behind the padding.
     first = int(config.get("pad_token_id") or 0) + 1 if config["model_type"] == "roberta" else 0
     return int(config["max_position_embeddings"]) - first
@@ -224,6 +236,78 @@ def convert_classifier(
 def convert_dialogue_classifier(source: Path, target: Path) -> dict[str, CardValue]:
     """Convert an encoder with DEAM's head of two labels, and return what its card states."""
     return convert_classifier(source, target, labels=("incoherent", "coherent"))
+
+
+def convert_span_reader(source: Path, target: Path) -> dict[str, CardValue]:
+    """Convert a RoBERTa or BERT that answers by spans, and return what its card states."""
+    with checkpoint(source) as whole:
+        published = read_tensors(whole)
+        try:
+            out, bias = (needed(published, f"qa_outputs.{part}") for part in WEIGHTS)
+        except ModelFolderError as error:
+            raise ModelFolderError(f"{source}: no reader of spans: {error}") from None
+        positions = convert_encoder(whole, target)
+        np.savez(target / HEAD, out=out, out_bias=bias)
+        return {"max_tokens": positions}
+
+
+def convert_ruber(source: Path, target: Path) -> dict[str, CardValue]:
+    """Convert an encoder with RUBER's network, and return what its card states."""
+    return _convert_network(source, target, quadratic=True, outputs=1)
+
+
+def convert_engagement(source: Path, target: Path) -> dict[str, CardValue]:
+    """Convert an encoder with the network of predictive engagement; return what it states."""
+    return _convert_network(source, target, quadratic=False, outputs=2)
+
+
+def _convert_network(
+    source: Path, target: Path, *, quadratic: bool, outputs: int
+) -> dict[str, CardValue]:
+    """Convert an encoder with a small network on the vectors of two texts.
+
+    The weights of the network begin with ``network.``; its layers are found by their sizes.
+    ``config.json`` may state ``pooling`` and ``layer``, the encoder layer it reads.
+    """
+    with checkpoint(source) as whole:
+        config, published = read_config(whole), read_tensors(whole)
+        weights = {n: needed(published, n) for n in published if n.startswith("network.")}
+        size = int(config.get("hidden_size", 0))
+        arrays: dict[str, Tensor] = {}
+        if quadratic:
+            matrix = next((w for n, w in weights.items() if n.endswith(".matrix")), None)
+            if matrix is None or matrix.shape != (size, size):
+                raise ModelFolderError(
+                    f"{source}: network.matrix of {size} by {size} numbers is needed"
+                )
+            arrays["matrix"] = matrix
+        layers = _layers(source, weights, 2 * size + 1 if quadratic else size, outputs)
+        for place, (weight, bias) in enumerate(layers):
+            arrays[f"weight_{place}"], arrays[f"bias_{place}"] = weight, bias
+        positions = convert_encoder(whole, target, drop=-1 - int(config.get("layer", -1)))
+        np.savez(target / HEAD, **arrays)  # type: ignore[arg-type]
+        return {"max_tokens": positions, "pooling": str(config.get("pooling", "mean"))}
+
+
+def _layers(
+    source: Path, weights: dict[str, Tensor], width: int, outputs: int
+) -> list[tuple[Tensor, Tensor]]:
+    """Return the layers that lead from one width to another, each reading the output before."""
+    left = {n: w for n, w in weights.items() if w.ndim == 2 and not n.endswith(".matrix")}
+    layers: list[tuple[Tensor, Tensor]] = []
+    while left:
+        name = next((n for n, w in left.items() if w.shape[1] == width), None)
+        bias = None if name is None else weights.get(f"{name.removesuffix('.weight')}.bias")
+        if name is None or bias is None:
+            break
+        layers.append((left.pop(name), bias))
+        width = len(bias)
+    if not layers or left or width != outputs:
+        raise ModelFolderError(
+            f"{source}: the layers of the network do not fit the encoder, which gives vectors of "
+            f"another size, or the {outputs} numbers that are wanted"
+        )
+    return layers
 
 
 WEIGHTS = ("weight", "bias")

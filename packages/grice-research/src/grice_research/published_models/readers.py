@@ -1,11 +1,11 @@
-"""Published encoders with a head on CTranslate2: labels of texts and pairs.
+"""Published encoders with a head on CTranslate2: labels of texts and pairs, answers by spans.
 
 What transformers gives in float32 comes out; each text is read by itself.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Annotated, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import ctranslate2
 import msgspec
@@ -16,20 +16,26 @@ from grice.models.batching import run_batches
 from grice.models.loader import Settings, model_type
 from grice.models.tokenization import beginning, open_tokenizer
 from grice.numeric import softmax
-from grice_research.published_models.convert import convert_classifier, convert_dialogue_classifier
+from grice_research.published_models.convert import (
+    convert_classifier,
+    convert_dialogue_classifier,
+    convert_span_reader,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
     from tokenizers import Encoding
 
     from grice.metrics.coherence import Dialogue
-    from grice.models.cache import Cache
     from grice.models.folder import ModelFolder
     from grice.models.loader import ModelLoader
 
     Array: TypeAlias = NDArray[np.float32]
+
+LONGEST_ANSWER = 50
+"""Tokens of an answer, as in the released code of CIDER."""
 
 
 class ReaderSettings(Settings, frozen=True):
@@ -51,33 +57,64 @@ class TextClassifier(Protocol):
         ...
 
 
+class Answer(NamedTuple):
+    """A span ``text[start:end]`` and the log probability of its first and last token."""
+
+    start: int
+    end: int
+    log_probability: float
+
+
+@runtime_checkable
+class SpanReader(Protocol):
+    """Answers questions by spans of texts."""
+
+    identity: str
+
+    def answers(self, questions: Sequence[tuple[str, str]]) -> list[Answer]:
+        """Return the likeliest span of the text for each question and text."""
+        ...
+
+
 class PublishedReader:
-    """The encoder with its head, a :class:`TextClassifier`; of two texts the longer one is cut."""
+    """The encoder with its head: a :class:`TextClassifier` and a :class:`SpanReader`.
+
+    Of two texts the longer one is cut, or by ``cut`` always the second.
+    """
 
     def __init__(
-        self, folder: ModelFolder, settings: ReaderSettings, cache: Cache, *, threads: int
+        self,
+        folder: ModelFolder,
+        settings: ReaderSettings,
+        loader: ModelLoader,
+        cut: str = "longest_first",
     ) -> None:
         self.identity = f"{folder.identity}/float32/ct2-{ctranslate2.__version__}"
         self.labels = settings.labels
         self._most = settings.max_tokens
         self._tokenizer = open_tokenizer(folder)
-        self._tokenizer.enable_truncation(self._most)
-        self._cache = cache
-        self._threads = threads
+        self._tokenizer.enable_truncation(self._most, strategy=cut)
+        self._cache = loader.cache
+        self._threads = loader.workers
         with np.load(folder.file("head.npz"), allow_pickle=False) as arrays:
             self.head = {name: arrays[name] for name in arrays.files}
         self._engine = ctranslate2.Encoder(
             str(folder.path),
             device="cpu",
             compute_type="float32",
-            inter_threads=threads,
+            inter_threads=loader.workers,
             intra_threads=1,
         )
 
     def logits(self, texts: Sequence[tuple[str, str]]) -> list[Array]:
         """Return a number per label for each text; see :class:`TextClassifier`."""
-        rows = self._cached(texts)
+        rows = self._cached("logits", texts, self._logits)
         return [np.array(row, np.float32) for row in rows]
+
+    def answers(self, questions: Sequence[tuple[str, str]]) -> list[Answer]:
+        """Return the likeliest answer to each question; see :class:`SpanReader`."""
+        rows = self._cached("answers", questions, self._answer)
+        return [Answer(int(start), int(end), value) for start, end, value in rows]
 
     def read(self, text: str, second: str = "") -> tuple[Array, Encoding]:
         """Return the states of the pieces of a text, or of two, shape ``(pieces, dimensions)``."""
@@ -98,24 +135,43 @@ class PublishedReader:
             for text in texts
         ]
 
-    def _cached(self, pairs: Sequence[tuple[str, str]]) -> list[list[float]]:
+    def _cached(
+        self,
+        result: str,
+        pairs: Sequence[tuple[str, str]],
+        compute: Callable[[str, str], list[float]],
+    ) -> list[list[float]]:
         def computed(keys: Sequence[str]) -> list[list[float]]:
             rows: list[list[float]] = [[]] * len(keys)
 
             def one(batch: list[int]) -> None:
                 for i in batch:
-                    rows[i] = self._logits(*msgspec.json.decode(keys[i], type=tuple[str, str]))
+                    rows[i] = compute(*msgspec.json.decode(keys[i], type=tuple[str, str]))
 
             run_batches(one, [[i] for i in range(len(keys))], self._threads)
             return rows
 
         keys = [msgspec.json.encode(pair).decode() for pair in pairs]
-        return self._cache.cached(f"{self.identity}/logits", keys, computed, list[float])
+        return self._cache.cached(f"{self.identity}/{result}", keys, computed, list[float])
 
     def _logits(self, text: str, second: str) -> list[float]:
         first = self.read(text, second)[0][0]
         hidden = np.tanh(self.head["dense"] @ first + self.head["dense_bias"])
         return list(map(float, self.head["out"] @ hidden + self.head["out_bias"]))
+
+    def _answer(self, question: str, text: str) -> list[float]:
+        states, encoding = self.read(question, text)
+        inside = np.array([side == 1 for side in encoding.sequence_ids])
+        if not inside.any():
+            return [0.0, 0.0, float("-inf")]
+        scores = (states @ self.head["out"].T + self.head["out_bias"])[inside]
+        starts, ends = (scores - np.logaddexp.reduce(scores, axis=0)).T
+        both = np.add.outer(starts, ends)
+        distance = np.subtract.outer(np.arange(len(ends)), np.arange(len(starts))).T
+        both[(distance < 0) | (distance >= LONGEST_ANSWER)] = -np.inf
+        first, last = np.unravel_index(int(both.argmax()), both.shape)
+        offsets = np.array(encoding.offsets)[inside]
+        return [float(offsets[first, 0]), float(offsets[last, 1]), float(both[first, last])]
 
 
 @model_type(
@@ -129,7 +185,21 @@ def text_classifier(
     folder: ModelFolder, settings: ReaderSettings, loader: ModelLoader
 ) -> PublishedReader:
     """Open a classifier of texts and pairs."""
-    return PublishedReader(folder, settings, loader.cache, threads=loader.workers)
+    return PublishedReader(folder, settings, loader)
+
+
+@model_type(
+    "span-reader",
+    task="answers by spans",
+    protocol=SpanReader,
+    settings=ReaderSettings,
+    convert=convert_span_reader,
+)
+def span_reader(
+    folder: ModelFolder, settings: ReaderSettings, loader: ModelLoader
+) -> PublishedReader:
+    """Open a reader of spans; of a question and a text the text is cut."""
+    return PublishedReader(folder, settings, loader, "only_second")
 
 
 COHERENT = 1
@@ -150,12 +220,10 @@ class DeamClassifier:
     says nothing of single turns, each of which gets the value of the conversation.
     """
 
-    def __init__(
-        self, folder: ModelFolder, settings: DeamSettings, cache: Cache, *, threads: int
-    ) -> None:
+    def __init__(self, folder: ModelFolder, settings: DeamSettings, loader: ModelLoader) -> None:
         most = min(LONGEST, settings.max_tokens)
         stated = ReaderSettings(max_tokens=most)
-        self._reader = PublishedReader(folder, stated, cache, threads=threads)
+        self._reader = PublishedReader(folder, stated, loader)
         self.identity = self._reader.identity
         self._tokenizer = open_tokenizer(folder)
         self._most = most
@@ -189,4 +257,4 @@ def deam_classifier(
     folder: ModelFolder, settings: DeamSettings, loader: ModelLoader
 ) -> DeamClassifier:
     """Open a classifier of conversations."""
-    return DeamClassifier(folder, settings, loader.cache, threads=loader.workers)
+    return DeamClassifier(folder, settings, loader)

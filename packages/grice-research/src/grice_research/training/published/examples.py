@@ -89,19 +89,19 @@ class _Deco(msgspec.Struct):
 def _accent(path: Path) -> Iterator[TrainingExample]:
     """Yield the triples of DECO, and samples that hold none of a relation."""
     for number, row in _rows(path, _Deco):
-        place = {"file": str(path), "line": number}
+        error = partial(RecordError, file=str(path), line=number)
         history = row.history if row.relation is None else row.context
         if history is None:
             name = "history" if row.relation is None else "context"
-            raise RecordError(f"a text is needed as {name!r}", **place)  # type: ignore[arg-type]
+            raise error(f"a text is needed as {name!r}")
         triples = [*row.tuples_single, *row.tuples_pair, *sum(row.tuples.values(), [])]
         for triple in triples if row.relation is None else [["", row.relation, ""]]:
             if len(triple) < 3:
-                raise RecordError("a triple is [head, relation, tail]", **place)  # type: ignore[arg-type]
+                raise error("a triple is [head, relation, tail]")
             head, relation, tail = (str(part).strip() for part in triple[:3])
             if relation not in PROMPTS:
                 problem = f"{relation!r} is none of ACCENT's relations: {', '.join(PROMPTS)}"
-                raise RecordError(problem, **place)  # type: ignore[arg-type]
+                raise error(problem)
             target = f"event1: {head}; event2: {tail}" if row.relation is None else "None"
             source = extraction_source(relation, history, row.response)
             yield TrainingExample(source, target, history, relation)

@@ -45,7 +45,9 @@ class FrozenLearner(Learner):
         try:
             widths = [int(hidden) for hidden in self.values.hidden.split(",")]
         except ValueError:
-            raise InputError(f"hidden={self.values.hidden}: numbers are needed, comma-separated") from None
+            raise InputError(
+                f"hidden={self.values.hidden}: numbers are needed, comma-separated"
+            ) from None
         layers: list[Any] = []
         for hidden in widths:
             layers += [nn.Linear(width, hidden), nn.Tanh(), nn.Dropout(self.values.dropout)]
