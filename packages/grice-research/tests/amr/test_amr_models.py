@@ -123,7 +123,7 @@ def models(tmp_path_factory):
     file = folder / "pairs.amr"
     file.write_text("\n\n".join(f"# ::snt {text}\n{graph}" for text, graph in pairs.items()))
     sequences = [sequence_of(read_graph(graph)) for graph in pairs.values()]
-    base = tiny.write_llama(folder / "llama", [*pairs, *pairs.values(), *sequences], 500)
+    base = tiny.write_t5(folder / "t5", [*pairs, *pairs.values(), *sequences], 500)
     made = []
     for system in ("amr-parser", "amr-generator"):
         out = folder / system
@@ -162,7 +162,7 @@ def test_models_write_the_graphs_and_say_changed_ones_in_words(models, chat, cap
         (["deam-amr", "--resource", "parser=file:x", "--resource", "graphs=x"], "leave one out"),
         (["deam-amr", "--resource", "parsers=file:x"], "read graphs, parser and generator"),
         (["deam-amr", "--resource", "parser"], "write NAME=VALUE"),
-        (["deam-amr", "--resource", "parser=bundle:encoder"], "encoder"),
+        (["deam-amr", "--resource", "parser=builtin:encoder"], "encoder"),
     ],
 )
 def test_models_in_the_wrong_place_are_refused(words, problem, chat, capsys):

@@ -11,7 +11,7 @@ import tiny_published as tiny
 from grice.cli import main
 from grice.models.loader import ModelLoader
 from grice_research.published_models.readers import SpanReader, TextClassifier
-from grice_research.training.published.recipes import find_recipe
+from grice_research.training.published.recipes import recipes
 
 tiny.torch_and_transformers()
 
@@ -129,7 +129,7 @@ def test_explagraphs_learns_stances_and_graphs(tmp_path, capsys):
     for folder, name in ((stance, "explagraphs-stance"), (graphs, "explagraphs-generator")):
         assert main(["models", "add", str(folder), "--name", name, "--accept-licence"]) == 0
     capsys.readouterr()
-    words = ["explagraphs", "generate", "--model", "bundle:explagraphs"]
+    words = ["explagraphs", "generate", "--model", "builtin:explagraphs"]
     words += ["--belief", "soup 3 is good"]
     assert main([*words, "--argument", "we need a spoon so no"]) == 0
     line = json.loads(capsys.readouterr().out)
@@ -186,10 +186,10 @@ def test_ciders_classifiers_learn_and_find_links(triplets, tmp_path, capsys):
         capsys.readouterr()
     with ModelLoader(mode="exact", workers=1, cache=None) as models:
         classifier = models.load("model:cider-relations", TextClassifier)
-        assert classifier.labels == find_recipe("cider-relations").labels
+        assert classifier.labels == recipes()["cider-relations"].labels
     chat = tmp_path / "chat.txt"
     chat.write_text("A: I missed the bus because I slept late.\n", "utf-8")
-    assert main(["cider", str(chat), "--model", "bundle:cider", "--least", "0"]) == 0
+    assert main(["cider", str(chat), "--model", "builtin:cider", "--least", "0"]) == 0
     assert "Causes" in capsys.readouterr().out
 
 
@@ -211,7 +211,7 @@ def test_ciders_readers_learn_spans_and_choices(triplets, tmp_path, capsys):
     [
         ("cider-relations", {"relation": "Xauses"}, "none of CIDER's relations"),
         ("cider-spans", {"start": 1}, "does not stand at character 1"),
-        ("cider-choices", {"answer": 9}, "the number of one, found 9"),
+        ("cider-choices", {"answer": 9}, "the number of one: 9"),
         ("cider-entailment", {"label": "maybe"}, "label is 1 or 0, found 'maybe'"),
     ],
 )
@@ -235,6 +235,6 @@ def test_a_classifier_of_other_labels_is_no_stance(tmp_path, capsys):
         words = ["models", "add", str(folder), "--kind", kind, "--licence", "MIT"]
         assert main([*words, "--name", name]) == 0
     capsys.readouterr()
-    words = ["explagraphs", "generate", "--model", "bundle:explagraphs", "--belief", "a"]
+    words = ["explagraphs", "generate", "--model", "builtin:explagraphs", "--belief", "a"]
     assert main([*words, "--argument", "b"]) == 2
     assert "the stances support and counter are needed" in capsys.readouterr().err

@@ -9,9 +9,7 @@ import pytest
 
 import tiny_published as tiny
 from grice.cli import main
-from grice.models.loader import ModelLoader
-from grice_research.metrics.accent import PROMPTS, extraction_source, parsed_events
-from grice_research.published_models.seq2seq import Search, Seq2Seq
+from grice_research.metrics.accent import PROMPTS
 
 tiny.torch_and_transformers()
 
@@ -172,60 +170,9 @@ def test_another_family_is_refused_before_anything_is_written(deco, tmp_path, ca
     out = tmp_path / "m"
     assert main(["train", "accent", str(path), "--from", str(base), "-o", str(out)]) == 2
     stderr = capsys.readouterr().err
-    assert "accent starts from t5 or llama or qwen2 or qwen3 (t5-base in the paper)" in stderr
+    assert "accent starts from t5 (t5-base in the paper)" in stderr
     assert "not from 'bart'" in stderr
     assert not out.exists()
-
-
-def test_a_decoder_alone_learns_to_write(deco, tmp_path, capsys):
-    path, _ = deco
-    rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-    targets = [
-        f"event1: {head}; event2: {tail}" for row in rows for head, _, tail in row["tuples_single"]
-    ]
-    base = tiny.write_llama(tmp_path / "llama", [*PROMPTS.values(), *targets, *DEEDS], 500)
-    mine = tmp_path / "extractor"
-    words = ["train", "accent", str(path), "--from", str(base), "-o", str(mine), "--json"]
-    assert main([*words, *_faster(epochs=8, learning_rate=0.005)]) == 0
-    _learned(_report(capsys))
-    with ModelLoader(mode="exact", workers=1, cache=None) as models:
-        model = models.load(f"file:{mine}", Seq2Seq)
-        prompts = [extraction_source(rows[0]["tuples_single"][0][1], "hi 99</UTT>", "i eats bread")]
-        (texts,) = model.write(prompts, Search(10, 2, 64, 2))
-    assert parsed_events(texts[0].text) is not None
-    assert texts[0].log_probability >= texts[1].log_probability
-
-
-def test_comet_on_a_decoder_alone_knows_its_relations(tmp_path, capsys):
-    path = tmp_path / "comet.tsv"
-    lines = [f"PersonX {deed} {i}\txNeed\tto {deed[0]}" for i in range(6) for deed in DEEDS]
-    path.write_text("\n".join(lines) + "\n", "utf-8")
-    base = tiny.write_llama(tmp_path / "llama", lines)
-    out = tmp_path / "comet"
-    words = ["train", "comet", str(path), "--from", str(base), "-o", str(out), "--json"]
-    assert main([*words, *_faster(epochs=1, batch=8)]) == 0
-    with ModelLoader(mode="exact", workers=1, cache=None) as models:
-        model = models.load(f"file:{out}", Seq2Seq)
-        assert model.knows("[GEN]")
-        assert len(model.write(["PersonX eats bread xNeed [GEN]"], Search(4, 4, 8))[0]) == 4
-
-
-def test_what_does_not_write_starts_from_no_decoder(tmp_path, capsys):
-    base = tiny.write_llama(tmp_path / "llama", ["a b c"])
-    path = tmp_path / "deam.txt"
-    path.write_text("i eat</UTT>you eat</UTT>1\n", "utf-8")
-    words = ["train", "deam", str(path), "--test", str(path), "--from", str(base)]
-    assert main([*words, "-o", str(tmp_path / "m")]) == 2
-    assert "not from 'llama'" in capsys.readouterr().err
-
-
-def test_a_decoder_alone_that_ends_no_text_is_refused(deco, tmp_path, capsys):
-    base = tiny.write_llama(tmp_path / "llama", ["a b c"])
-    config = json.loads((base / "config.json").read_text("utf-8"))
-    (base / "config.json").write_text(json.dumps(config | {"eos_token_id": None}), "utf-8")
-    words = ["train", "accent", str(deco[0]), "--from", str(base), "-o", str(tmp_path / "m")]
-    assert main(words) == 2
-    assert "config.json states no eos_token_id" in capsys.readouterr().err
 
 
 def test_a_pickle_is_read_only_where_it_is_trusted(deco, tmp_path, capsys, monkeypatch):
@@ -275,7 +222,7 @@ def test_a_head_of_three_labels_is_no_deam(tmp_path, capsys):
             "xNope",
         ),
         ('{"response": "b"}', "history"),
-        ("not json", "no JSON"),
+        ("not json", "malformed"),
     ],
 )
 def test_bad_examples_say_where(content, problem, deco, tmp_path, capsys):

@@ -94,7 +94,8 @@ def _accent(path: Path) -> Iterator[TrainingExample]:
         if history is None:
             name = "history" if row.relation is None else "context"
             raise error(f"a text is needed as {name!r}")
-        triples = [*row.tuples_single, *row.tuples_pair, *sum(row.tuples.values(), [])]
+        listed = (row.tuples_single, row.tuples_pair, *row.tuples.values())
+        triples = [triple for triples in listed for triple in triples]
         for triple in triples if row.relation is None else [["", row.relation, ""]]:
             if len(triple) < 3:
                 raise error("a triple is [head, relation, tail]")
