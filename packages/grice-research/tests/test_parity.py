@@ -8,7 +8,7 @@ import pytest
 import tiny_published as tiny
 from grice.models.download import make_model
 from grice.models.loader import ModelLoader
-from grice_research.published_models.readers import TextClassifier
+from grice_research.published_models.readers import PublishedReader, SpanReader, TextClassifier
 from grice_research.published_models.seq2seq import Search, Seq2Seq
 
 pytest.importorskip("torch", reason="torch is not installed (grice-research[train])")
@@ -109,3 +109,32 @@ def test_a_classifier_of_pairs_gives_the_same_logits(family, head, tmp_path):
         with torch.inference_mode():
             expected = plain(**given).logits[0].numpy()
         np.testing.assert_allclose(logits, expected, **CLOSE)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_reader_of_spans_gives_the_same_states_and_answers(family, tmp_path):
+    import torch
+    import transformers
+
+    source = tiny.write_encoder(tmp_path / "source", TEXTS, family, head="ForQuestionAnswering")
+    plain = getattr(transformers, f"{family}ForQuestionAnswering").from_pretrained(source).eval()
+    reader = opened(source, "span-reader", SpanReader)
+    assert isinstance(reader, PublishedReader)
+    given, tokenizer = ids_of(source, TEXTS[1], TEXTS[0])
+    with torch.inference_mode():
+        output = plain(**given, output_hidden_states=True)
+    states, _ = reader.read(TEXTS[1], TEXTS[0])
+    np.testing.assert_allclose(states, output.hidden_states[-1][0].numpy(), **CLOSE)
+    encoding = tokenizer.encode(TEXTS[1], TEXTS[0])
+    text = [i for i, side in enumerate(encoding.sequence_ids) if side == 1]
+    starts, ends = (
+        side[0][text].log_softmax(-1).numpy() for side in (output.start_logits, output.end_logits)
+    )
+    (answer,) = reader.answers([(TEXTS[1], TEXTS[0])])
+    value, first, last = max(
+        (starts[a] + ends[b], a, b) for a in range(len(text)) for b in range(a, len(text))
+    )
+    assert (answer.start, answer.end) == (
+        encoding.offsets[text[first]][0], encoding.offsets[text[last]][1]
+    )  # fmt: skip
+    assert answer.log_probability == pytest.approx(value, abs=1e-5)
