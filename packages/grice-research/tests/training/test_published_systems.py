@@ -183,12 +183,16 @@ def test_a_pickle_is_read_only_where_it_is_trusted(deco, tmp_path, capsys, monke
     for name in ("config.json", "tokenizer.json"):
         (tmp_path / name).write_bytes((base / name).read_bytes())
     torch.save(load_file(base / "model.safetensors"), tmp_path / "pytorch_model.bin")
-    words = ["train", "accent", str(path), "--from", str(tmp_path), "--json"]
+    words = ["train", "accent", str(path), "--from", str(tmp_path)]
     words += ["-o", str(tmp_path / "m"), *_faster(epochs=1)]
     assert main(words) == 2
     assert "GRICE_TRUST_PICKLE=1" in capsys.readouterr().err
     monkeypatch.setenv("GRICE_TRUST_PICKLE", "1")
     assert main(words) == 0
+    printed = capsys.readouterr().out
+    assert "epochs" in printed
+    assert "yours; paper" in printed
+    assert f"model: file:{tmp_path / 'm'}" in printed
 
 
 def test_a_language_model_without_gen_is_no_comet(deco, tmp_path, capsys):
