@@ -95,8 +95,10 @@ ProblemKind: TypeAlias = Literal["brackets", "nested", "text", "spacing", "empty
 """``brackets``: a fact is not closed; ``nested`` brackets in a concept; ``text`` that is no fact;
 ``spacing`` other than one space behind a semicolon; ``empty`` concept, relation or graph."""
 
-_PART = r"((?:[^();]|\([^();]*+\))*+)"  # a concept may hold brackets, not nested ones
-FACT = re.compile(rf"\({_PART};{_PART};{_PART}(\)|(?=\()|$)")
+# A concept may hold brackets, not nested ones. The lookahead makes each part atomic: possessive
+# quantifiers around groups match wrongly before Python 3.11.4.
+_PART = r"(?=((?:[^();]|\([^();]*\))*))"
+FACT = re.compile(rf"\({_PART}\1;{_PART}\2;{_PART}\3(\)|(?=\()|$)")
 SHOWN = 60
 
 
