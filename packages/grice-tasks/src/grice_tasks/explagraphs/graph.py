@@ -95,10 +95,9 @@ ProblemKind: TypeAlias = Literal["brackets", "nested", "text", "spacing", "empty
 """``brackets``: a fact is not closed; ``nested`` brackets in a concept; ``text`` that is no fact;
 ``spacing`` other than one space behind a semicolon; ``empty`` concept, relation or graph."""
 
-# A concept may hold brackets, not nested ones. The lookahead makes each part atomic: possessive
-# quantifiers around groups match wrongly before Python 3.11.4.
-_PART = r"(?=((?:[^();]|\([^();]*\))*))"
-FACT = re.compile(rf"\({_PART}\1;{_PART}\2;{_PART}\3(\)|(?=\()|$)")
+_PART = r"(?:[^();]|\([^();]*\))*"  # a concept may hold brackets, not nested ones
+# Lookaheads make the parts atomic: possessive quantifiers match wrongly before Python 3.11.4.
+FACT = re.compile(rf"\((?=({_PART}))\1;(?=({_PART}))\2;(?=({_PART}))\3(\)|(?=\()|$)")
 SHOWN = 60
 
 
