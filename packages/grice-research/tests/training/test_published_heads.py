@@ -10,7 +10,10 @@ import pytest
 import tiny_published as tiny
 from grice.cli import main
 from grice.models.loader import ModelLoader
+from grice.models.protocols import Pair, PairClassifier
 from grice_research.published_models.readers import SpanReader, TextClassifier
+from grice_research.training.published.examples import read_examples
+from grice_research.training.published.learners import open_learner
 from grice_research.training.published.recipes import recipes
 
 tiny.torch_and_transformers()
@@ -53,11 +56,35 @@ def pairs(tmp_path):
     return _lines(tmp_path / "pairs.jsonl", rows)
 
 
+def _check_parity(system, pairs, out, values):
+    """Compare the converted network with the trained one in torch."""
+    from safetensors.torch import load_file
+
+    checkpoint = out.with_name(f"{out.name}.training") / "checkpoint"
+    recipe = recipes()[system]
+    learner = open_learner(
+        recipe, checkpoint, recipe.values([f"{n}={v}" for n, v in values.items()])
+    )
+    weights = load_file(checkpoint / "network.safetensors")
+    learner.network.load_state_dict({n.removeprefix("network."): w for n, w in weights.items()})
+    learner.network.eval()
+    examples = read_examples(system, [pairs])[:8]
+    if system == "ruber":
+        expected = learner._scores(examples).sigmoid().tolist()
+    else:
+        expected = learner._logits(examples).softmax(dim=1)[:, 1].tolist()
+    with ModelLoader(mode="exact", workers=1, cache=None) as models:
+        model = models.load(f"file:{out}", PairClassifier)
+        given = model.classify([Pair((each.source,), each.options[0]) for each in examples])
+    assert given == pytest.approx(expected, abs=1e-4)
+
+
 @pytest.mark.parametrize("loss", ["cross-entropy", "ranking"])
 def test_ruber_learns_and_stands_in_the_place_of_relevance(loss, pairs, tmp_path, capsys):
     base = tiny.write_encoder(tmp_path / "bert", [pairs.read_text("utf-8")])
     values = {"epochs": 12, "batch": 16, "learning_rate": 0.003, "hidden": "32,16", "loss": loss}
     out = _train("ruber", pairs, base, capsys, **values)
+    _check_parity("ruber", pairs, out, values)
     chat = tmp_path / "chat.txt"
     chat.write_text("A: do you have soup 3\nB: yes and a spoon\n", "utf-8")
     chat.with_suffix(".bad").write_text("A: do you have soup 3\nB: yes and an oven\n", "utf-8")
@@ -73,6 +100,7 @@ def test_engagement_learns_from_labels_and_scores(pairs, tmp_path, capsys):
     base = tiny.write_encoder(tmp_path / "bert", [pairs.read_text("utf-8")])
     values = {"epochs": 16, "batch": 16, "learning_rate": 0.01, "dropout": 0, "hidden": "16,8"}
     out = _train("predictive-engagement", pairs, base, capsys, **values)
+    _check_parity("predictive-engagement", pairs, out, values)
     chat = tmp_path / "chat.txt"
     chat.write_text("A: do you have soup 3\nB: yes and a spoon you see\n", "utf-8")
     words = ["score", str(chat), "-m", "engagement", "--engagement-model", f"file:{out}"]

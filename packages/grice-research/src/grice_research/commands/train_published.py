@@ -70,7 +70,7 @@ def _view(order: Order) -> View:
         for name, stated in recipe.hyperparameters.items()
     ]
     yield Lines([recipe.summary], style="bold")
-    yield Table(("hyper-parameter", "value", "where it is stated"), rows, words=2)
+    yield Table(("hyper-parameter", "value", "where it is stated"), rows, words=3)
     report = train_published(order)
     first, last = report.curve[0], report.curve[-1]
     fell = f"loss {first.loss:.3f} to {last.loss:.3f} in {plural(last.step, 'step')}"
