@@ -166,7 +166,7 @@ class FakeParser:
 
 
 class FakeGenerator:
-    """What ``load_gtos_model`` gives: texts, and whether each was cut off."""
+    """Stub of ``load_gtos_model``: texts, and whether each was cut off."""
 
     def generate(self, graphs, disable_progress=True, use_tense=True):
         assert not any(graph.startswith("#") for graph in graphs)

@@ -25,8 +25,8 @@ def open_sources(material: Material) -> Material:
     """Open the graphs of the turns, and the model that writes texts of changed graphs.
 
     The resources ``graphs`` (a file) or ``parser`` (a model) give the graphs, ``generator`` (a
-    model) the texts; without one, changed turns stay graphs in PENMAN notation. Where neither gives
-    graphs, amrlib reads them.
+    model) the texts; without one, changed turns stay graphs in PENMAN notation. amrlib reads
+    the graphs if neither gives them.
     """
     given = dict(material.resources)
     if unknown := given.keys() - {"graphs", "parser", "generator"}:
