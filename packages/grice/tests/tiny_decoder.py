@@ -1,4 +1,4 @@
-"""A tiny decoder of random weights as a model, and models that stand on it."""
+"""A tiny decoder of random weights as a model, and models that depend on it."""
 
 from __future__ import annotations
 

@@ -142,10 +142,10 @@ def test_the_mean_and_the_harmonic_mean_are_over_all_triples():
     triples = (triple("a", "xWant", "b"), triple("c", "xReact", "d"))
     head = Plausibility(b=0.9, d=0.3)
     (mean,) = judge([response("a")], *triples, plausibility=head)
-    (cautious,) = judge([response("a")], *triples, plausibility=head, aggregation="harmonic-mean")
+    (harmonic,) = judge([response("a")], *triples, plausibility=head, aggregation="harmonic-mean")
     assert mean.value == pytest.approx(0.6)
-    assert cautious.value == harmonic_mean_score([0.9, 0.3]) < mean.value
-    assert cautious.evidence == mean.evidence
+    assert harmonic.value == harmonic_mean_score([0.9, 0.3]) < mean.value
+    assert harmonic.evidence == mean.evidence
 
 
 def test_the_reason_is_a_triple_on_the_side_of_the_value():

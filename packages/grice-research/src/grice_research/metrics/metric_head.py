@@ -26,7 +26,7 @@ KIND = "metric-head"
 class MetricHeadSettings(ReplySettings, frozen=True, kw_only=True):
     """Settings in the card of such a head beside its scale."""
 
-    metric: str  # the metric it stands on
+    metric: str  # the metric whose model it depends on
     metric_models: str  # version and models that it was fitted with
 
 

@@ -235,7 +235,7 @@ def update_card(
     quality: Iterable[Mapping[str, Any]] = (),
     **training: Any,
 ) -> None:
-    """Write the card of a model made anew.
+    """Write the card of a model that was made again.
 
     Its statements (summary, licence, data and so on) are those of the card that ships, by default
     under the name of the folder; settings, figures and some entries of training are given.

@@ -174,7 +174,7 @@ def _may_be_implicit(relation: str, head: Span, tail: Span) -> bool:
     """Return whether a relation may hold without a connective."""
     if head.turn > tail.turn or relation in ONLY_EXPLICIT:
         return False
-    # What a thing is, has, is for or where it is stands in one turn.
+    # Properties, purposes and places of a thing are stated in one turn.
     return head.turn == tail.turn or "t" not in KINDS.get(relation, "")
 
 

@@ -55,7 +55,7 @@ def check(
     *,
     rules: Literal["paper", "released"] = "released",
 ) -> Output:
-    """Which rules of structure each graph breaks, and where; exit status 1 if any.
+    """Check graphs against the rules of structure; exit status 1 if one breaks any.
 
     Args:
         samples (SAMPLES): JSON lines with id, belief, argument, stance, graph; or the released .tsv

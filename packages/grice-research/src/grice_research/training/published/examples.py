@@ -164,7 +164,7 @@ def _ruber(path: Path) -> Iterator[TrainingExample]:
 
 
 def _engagement(path: Path) -> Iterator[TrainingExample]:
-    """Yield pairs with their label; those of one conversation stand on one side of a split."""
+    """Yield pairs with their label; those of one conversation are on the same side of a split."""
     for number, row in _rows(path, _Pair):
         group = str(row.query if row.conversation is None else row.conversation)
         label = _label(path, number, row.label)
