@@ -15,7 +15,7 @@ from scipy.stats import binomtest
 import grice.stats
 from grice import stats
 from grice.errors import GriceError, InputError
-from grice.stats import Comparison, Estimate, estimate
+from grice.stats import estimate
 from grice.stats.comparison import proportion
 
 
@@ -145,19 +145,19 @@ def test_corrections_keep_order_and_never_help(p):
     assert min(stats.holm(p)) == pytest.approx(min(1, min(p) * len(p)))
 
 
-def compared(first, second, verdict):
-    difference = Estimate(0.1, 0, 0.2, 0.95, 10, "")
-    return Comparison(first, second, difference, 0.5, 0.5, "", "none", verdict)
-
-
-def test_clusters_break_only_where_all_above_beat_all_below():
-    unsure, first = "no significant difference", "first higher"
-    pairs = [compared("a", "b", unsure), compared("b", "c", unsure), compared("a", "c", first)]
-    assert stats.significance_clusters(["c", "b", "a"], [1, 2, 3], pairs) == (("a", "b", "c"),)
-    pairs = [compared("a", "b", unsure), compared("b", "c", first), compared("a", "c", first)]
-    assert stats.significance_clusters(["a", "b", "c"], [3, 2, 1], pairs) == (("a", "b"), ("c",))
-    with pytest.raises(InputError, match="'b' with 'c' is missing"):
-        stats.significance_clusters(["a", "b", "c"], [3, 2, 1], [pairs[0], pairs[2]])
+@pytest.mark.parametrize(
+    ("middle", "clusters"), [(0.35, (("a", "b", "c"),)), (0.65, (("a", "b"), ("c",)))]
+)
+def test_clusters_break_only_where_all_above_beat_all_below(middle, clusters):
+    noise = np.random.default_rng(0).normal(size=(60, 3))
+    noise -= noise.mean(axis=0)  # so that the means are exactly those given
+    c, b, a = (noise + np.array([0, middle, 0.7])).T
+    result = stats.compare_systems({"c": c, "b": b, "a": a})
+    higher = [
+        comparison.verdict != "no significant difference" for comparison in result.comparisons
+    ]
+    assert higher == [middle > 0.5, True, False]  # of c and b, c and a, b and a
+    assert result.clusters == clusters
 
 
 # Effect size and power

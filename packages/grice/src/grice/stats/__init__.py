@@ -1,8 +1,7 @@
-"""Intervals, correlations, agreement, comparisons: what may be said about a number.
+"""Intervals, correlations, agreement and comparisons of values that were computed before.
 
-Every result states its value, interval, level, n and method. Functions take values that were
-computed before; no metric is ever run again. All but :class:`ClusteredMean` need numpy, most
-also scipy (``pip install "grice[stats]"``), which is imported when it is first used.
+All but :class:`ClusteredMean` need numpy, most also scipy (``pip install "grice[stats]"``), which
+is imported when it is first used.
 """
 
 from __future__ import annotations
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
         holm,
         items_needed,
         mean,
-        significance_clusters,
     )
     from grice.stats.correlations import (
         SystemLevel,
@@ -47,32 +45,12 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
-    "ClusteredMean",
-    "Comparison",
-    "Estimate",
-    "HumanScale",
-    "Power",
-    "PoweredMean",
-    "Ranking",
-    "SystemLevel",
-    "ceiling",
-    "cohen_kappa",
-    "compare_correlations",
-    "compare_systems",
-    "correlation",
-    "correlation_within",
-    "fit_human_scale",
-    "fleiss_kappa",
-    "holm",
-    "items_needed",
-    "krippendorff_alpha",
-    "leave_one_annotator_out",
-    "mean",
-    "partial_correlation",
-    "prediction_powered_mean",
-    "significance_clusters",
-    "system_level",
-]
+    "ClusteredMean", "Comparison", "Estimate", "HumanScale", "Power", "PoweredMean", "Ranking",
+    "SystemLevel", "ceiling", "cohen_kappa", "compare_correlations", "compare_systems",
+    "correlation", "correlation_within", "fit_human_scale", "fleiss_kappa", "holm", "items_needed",
+    "krippendorff_alpha", "leave_one_annotator_out", "mean", "partial_correlation",
+    "prediction_powered_mean", "system_level",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> object:

@@ -1,4 +1,8 @@
-"""Agreement of annotators: chance-corrected coefficients, with intervals by jackknife."""
+"""Agreement of annotators: chance-corrected coefficients, with intervals by jackknife.
+
+Ratings are one list per item with the rating of each annotator, None or NaN where one gave none.
+``groups``, ``level`` and ``seed`` are those of :func:`~grice.stats.correlation`.
+"""
 
 from __future__ import annotations
 
@@ -8,47 +12,38 @@ from typing import Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from grice.errors import InputError, did_you_mean
-from grice.stats.correlations import NAMES, Kind, weighted_correlations
-from grice.stats.estimate import Estimate
-from grice.stats.inputs import (
-    Floats,
-    Groups,
-    Integers,
-    Values,
-    check_level,
-    columns_of,
-    group_codes,
-    joined,
+from grice.stats.correlations import (
+    NAMES,
+    Kind,
+    Levels,
+    centred_ranks,
+    levels_of,
+    weighted_correlations,
 )
+from grice.stats.estimate import Estimate
+from grice.stats.inputs import Floats, Groups, Integers, Values, columns_of, group_codes, joined
 from grice.stats.resample import Statistic, resampled_estimate
 
 Ratings: TypeAlias = Sequence[Sequence[float | None]] | Sequence[Sequence[float]] | Floats
-"""One list per item with the rating of each annotator, None or NaN where one gave none. Lists
-may differ in length; the position identifies the annotator."""
+"""Lists may differ in length; the position identifies the annotator."""
 Scale: TypeAlias = Literal["nominal", "ordinal", "interval"]
 KappaWeights: TypeAlias = Literal["none", "linear", "quadratic"]
+POWERS: dict[str, int] = {"none": 0, "linear": 1, "quadratic": 2}
 
 
-class Paired(NamedTuple):
-    """Ratings of the items that have at least two, one after the other.
+class _Paired(NamedTuple):
+    """Ratings of the items that have at least two.
 
     ``table`` has shape (items, annotators) with NaN for none, ``sizes`` and ``groups`` one entry
-    per item, ``item`` and ``value`` one per rating; ``starts`` is the first rating of each item.
+    per item, ``item`` one per rating, as have ``levels``; ``starts`` is an item's first rating.
     """
 
     table: Floats
     item: Integers
-    value: Floats
+    levels: Levels
     starts: Integers
     sizes: Floats
     groups: Integers | None
-
-    def counts(self) -> Floats:
-        """Return how often each item has each distinct rating, shape (items, ratings)."""
-        values, codes = np.unique(self.value, return_inverse=True)
-        counts = np.zeros((len(self.sizes), len(values)))
-        np.add.at(counts, (self.item, codes), 1)
-        return counts
 
     def estimate(self, statistic: Statistic, what: str, level: float, seed: int) -> Estimate:
         """Return a coefficient of at most 1 with its interval."""
@@ -85,8 +80,11 @@ def _coded(labels: Sequence[Sequence[Hashable]]) -> Floats:
     return _matrix([[code(label) for label in row] for row in labels])
 
 
-def _paired(table: Floats, groups: Groups | None) -> Paired:
-    """Return the items with at least two ratings, in an order that does not depend on theirs."""
+def _paired(table: Floats, groups: Groups | None, *, varying: str = "") -> _Paired:
+    """Return the items with at least two ratings, in an order that does not depend on theirs.
+
+    ``varying`` names the coefficient that needs ratings which are not all the same.
+    """
     codes = None if groups is None else group_codes(groups, len(table))
     usable = (~np.isnan(table)).sum(axis=1) >= 2
     if not usable.any():
@@ -101,15 +99,13 @@ def _paired(table: Floats, groups: Groups | None) -> Paired:
     order = np.lexsort(keys)
     table = table[order]
     present = ~np.isnan(table)
-    sizes = present.sum(axis=1)
-    return Paired(
-        table,
-        np.nonzero(present)[0],
-        table[present],
-        np.cumsum(sizes) - sizes,
-        sizes.astype(np.float64),
-        None if codes is None else codes[order],
-    )
+    value, sizes = table[present], present.sum(axis=1)
+    if varying and np.ptp(value) == 0:
+        raise InputError(f"all {len(value)} ratings are the same: {varying} is not defined")
+    return _Paired(
+        table, np.nonzero(present)[0], levels_of(value), np.cumsum(sizes) - sizes,
+        sizes.astype(np.float64), None if codes is None else codes[order],
+    )  # fmt: skip
 
 
 def _chance_corrected(observed: Floats, expected: Floats) -> Floats:
@@ -132,76 +128,52 @@ def krippendorff_alpha(
 
     For any number of annotators, who need not rate every item (Krippendorff 2011, *Computing
     Krippendorff's Alpha-Reliability*). Items with a single rating say nothing and are left out.
-
-    Args:
-        ratings: One list of ratings per item; labels of any kind for ``nominal``.
-        scale: What a difference of ratings means; ``ordinal`` counts the ratings in between.
-        groups: Conversation of each item, left out together.
-        level: Confidence level.
-        seed: As in :func:`~grice.stats.correlation`.
+    Ratings are labels of any kind for ``nominal``; ``ordinal`` counts the ratings in between.
 
     Raises:
         InputError: If no item has two ratings, or all ratings are the same.
     """
-    check_level(level)
+    if scale not in (scales := ("nominal", "ordinal", "interval")):
+        raise InputError(f"scale={scale!r}{did_you_mean(scale, scales)}")
     table = _coded(ratings) if scale == "nominal" else _matrix(ratings)  # type: ignore[arg-type]
-    paired = _paired(table, groups)
-    if np.ptp(paired.value) == 0:
-        raise InputError(
-            f"all {len(paired.value)} ratings are the same: alpha is not defined without variation"
-        )
-    builders = {"nominal": _nominal_alpha, "ordinal": _ordinal_alpha, "interval": _interval_alpha}
-    if scale not in builders:
-        raise InputError(f"scale={scale!r}{did_you_mean(scale, builders)}")
-    return paired.estimate(builders[scale](paired), f"Krippendorff's alpha ({scale})", level, seed)
+    paired = _paired(table, groups, varying="alpha")
+    statistic = _nominal(paired, 1) if scale == "nominal" else _alpha(paired, scale)
+    return paired.estimate(statistic, f"Krippendorff's alpha ({scale})", level, seed)
 
 
-def _nominal_alpha(paired: Paired) -> Statistic:
-    counts, sizes = paired.counts(), paired.sizes
+def _nominal(paired: _Paired, less: int) -> Statistic:
+    """Return agreement on categories: the pairs expected are drawn with 0 or 1 rating ``less``."""
+    counts, sizes = np.zeros((len(paired.sizes), len(paired.levels.starts))), paired.sizes
+    np.add.at(counts, (paired.item, paired.levels.codes), 1)
     within = (sizes**2 - (counts**2).sum(axis=1)) / (sizes - 1)
 
     def statistic(weights: Floats) -> Floats:
         held = weights @ counts
         count = held.sum(axis=1)
-        expected = (count**2 - (held**2).sum(axis=1)) / (count - 1)
+        expected = (count**2 - (held**2).sum(axis=1)) / (count - less)
         return _chance_corrected(weights @ within, expected)
 
     return statistic
 
 
-def _interval_alpha(paired: Paired) -> Statistic:
-    value, sizes = paired.value - paired.value.mean(), paired.sizes
-    sums = np.add.reduceat(value, paired.starts)
-    squares = np.add.reduceat(value**2, paired.starts)
-    within = 2 * (sizes * squares - sums**2) / (sizes - 1)
-    moments = np.stack([sizes, sums, squares, within], axis=1)
+def _alpha(paired: _Paired, scale: str) -> Statistic:
+    """Return alpha by squared distance, of the ratings or of their mid-ranks in each resample."""
+    given = paired.table[~np.isnan(paired.table)]
+    centred, sizes = (given - given.mean())[None], paired.sizes
 
     def statistic(weights: Floats) -> Floats:
-        count, total, square, observed = (weights @ moments).T
-        expected = 2 * (count * square - total**2) / (count - 1)
-        return _chance_corrected(observed, expected)
-
-    return statistic
-
-
-def _ordinal_alpha(paired: Paired) -> Statistic:
-    # The ordinal distance of two ratings is the difference of their mid-ranks, so this is the
-    # interval alpha of ranks, which every resample has of its own.
-    codes = np.unique(paired.value, return_inverse=True)[1]
-    order = np.argsort(codes, kind="stable")
-    begins = np.flatnonzero(np.diff(codes[order], prepend=-1))
-    starts, sizes = paired.starts, paired.sizes
-
-    def statistic(weights: Floats) -> Floats:
-        held = np.add.reduceat(weights[:, paired.item][:, order], begins, axis=1)
-        count = held.sum(axis=1)
-        ranks = np.cumsum(held, axis=1) - held / 2 - count[:, None] / 2
-        expected = 2 * count * np.einsum("ij,ij->i", held, ranks**2) / (count - 1)
-        value = ranks[:, codes]
-        sums = np.add.reduceat(value, starts, axis=1)
-        squares = np.add.reduceat(value**2, starts, axis=1)
+        value = centred
+        if scale == "ordinal":  # its distance is the difference of mid-ranks
+            value = centred_ranks(paired.levels, weights[:, paired.item])[0]
+        sums = np.add.reduceat(value, paired.starts, axis=1)
+        squares = np.add.reduceat(value**2, paired.starts, axis=1)
         within = 2 * (sizes * squares - sums**2) / (sizes - 1)
-        return _chance_corrected(np.einsum("ij,ij->i", weights, within), expected)
+        count = weights @ sizes
+        total, square, observed = (
+            weights @ each[0] if len(each) == 1 else np.einsum("ij,ij->i", weights, each)
+            for each in (sums, squares, within)
+        )
+        return _chance_corrected(observed, 2 * (count * square - total**2) / (count - 1))
 
     return statistic
 
@@ -217,41 +189,30 @@ def cohen_kappa(
 ) -> Estimate:
     """Return Cohen's kappa of two annotators: 1 for full agreement, 0 for that of chance.
 
-    Args:
-        first: Ratings of the one annotator, as numbers.
-        second: Ratings of the other on the same items; items lacking one are left out.
-        weights: ``none`` counts any disagreement alike (Cohen 1960); ``linear`` and
-            ``quadratic`` by the distance of the ratings in steps (Cohen 1968).
-        groups: Conversation of each item, left out together.
-        level: Confidence level.
-        seed: As in :func:`~grice.stats.correlation`.
+    Items lacking a rating are left out. ``none`` counts any disagreement alike (Cohen 1960),
+    ``linear`` and ``quadratic`` by the distance of the ratings in steps (Cohen 1968).
 
     Raises:
         InputError: If no item has both ratings, or both give one and the same rating.
     """
-    check_level(level)
+    if weights not in POWERS:
+        raise InputError(f"weights={weights!r}{did_you_mean(weights, POWERS)}")
     table = np.stack(columns_of(first=first, second=second), axis=1)
     complete = ~np.isnan(table).any(axis=1)
     if not complete.any():
         raise InputError(f"none of {len(table)} items has both ratings")
     table[~complete] = np.nan
-    paired = _paired(table, groups)
-    steps, codes = np.unique(paired.value, return_inverse=True)
-    k = len(steps)
-    if k == 1:
-        raise InputError(f"both judges rate every item {steps[0]:g}: kappa is not defined")
-    powers = {"none": 0, "linear": 1, "quadratic": 2}
-    if weights not in powers:
-        raise InputError(f"weights={weights!r}{did_you_mean(weights, powers)}")
-    gap = np.abs(np.subtract.outer(np.arange(k), np.arange(k))).astype(np.float64)
-    penalty = np.where(gap > 0, gap ** powers[weights], 0.0)
-    cells = codes.reshape(-1, 2) @ np.array([k, 1])
+    paired = _paired(table, groups, varying="kappa")
+    steps = np.arange(len(paired.levels.starts))
+    gap = np.abs(np.subtract.outer(steps, steps)).astype(np.float64)
+    penalty = np.where(gap > 0, gap ** POWERS[weights], 0.0)
+    codes = paired.levels.codes.reshape(-1, 2)
+    one, other = ((column[:, None] == steps).astype(np.float64) for column in codes.T)
+    apart = penalty[codes[:, 0], codes[:, 1]]
 
     def statistic(resamples: Floats) -> Floats:
-        counts = [np.bincount(cells, row, k * k).astype(np.float64) for row in resamples]
-        tables = np.stack(counts).reshape(-1, k, k)
-        rows, columns = tables.sum(axis=2), tables.sum(axis=1)
-        observed = (tables * penalty).sum(axis=(1, 2)) * tables.sum(axis=(1, 2))
+        observed = (resamples @ apart) * resamples.sum(axis=1)
+        rows, columns = resamples @ one, resamples @ other
         return _chance_corrected(observed, np.einsum("bi,ij,bj->b", rows, penalty, columns))
 
     what = "Cohen's kappa" if weights == "none" else f"Cohen's kappa ({weights} weights)"
@@ -267,16 +228,9 @@ def fleiss_kappa(
 ) -> Estimate:
     """Return Fleiss' kappa (1971) of several annotators on categories without order.
 
-    Args:
-        ratings: One list of labels per item, all of one length.
-        groups: Conversation of each item, left out together.
-        level: Confidence level.
-        seed: As in :func:`~grice.stats.correlation`.
-
     Raises:
         InputError: If items have different numbers of ratings, or all ratings are the same.
     """
-    check_level(level)
     table = _coded(ratings)
     sizes = {int(size) for size in (~np.isnan(table)).sum(axis=1)}
     if len(sizes) > 1:
@@ -284,19 +238,8 @@ def fleiss_kappa(
             f"Fleiss' kappa needs as many ratings for every item, found {sorted(sizes)}; "
             "krippendorff_alpha(scale='nominal') takes missing ones"
         )
-    paired = _paired(table, groups)
-    counts, annotators = paired.counts(), paired.sizes[0]
-    if counts.shape[1] == 1:
-        raise InputError("all ratings are the same: kappa is not defined")
-    agreeing = ((counts**2).sum(axis=1) - annotators) / (annotators * (annotators - 1))
-
-    def statistic(weights: Floats) -> Floats:
-        total = weights.sum(axis=1)
-        share = (weights @ counts) / (annotators * total)[:, None]
-        chance = (share**2).sum(axis=1)
-        return _chance_corrected(1 - (weights @ agreeing) / total, 1 - chance)
-
-    return paired.estimate(statistic, "Fleiss' kappa", level, seed)
+    paired = _paired(table, groups, varying="kappa")
+    return paired.estimate(_nominal(paired, 0), "Fleiss' kappa", level, seed)
 
 
 def ceiling(
@@ -308,19 +251,11 @@ def ceiling(
     interval alpha, stepped up to the length of the longest list (Spearman-Brown); 0 where alpha is
     not positive.
 
-    Args:
-        ratings: One list of ratings per item.
-        groups: Conversation of each item, left out together.
-        level: Confidence level.
-        seed: As in :func:`~grice.stats.correlation`.
-
     Raises:
         InputError: If no item has two ratings, or all ratings are the same.
     """
-    paired = _paired(_matrix(ratings), groups)
-    if np.ptp(paired.value) == 0:
-        raise InputError("all ratings are the same: their reliability is not defined")
-    count, alpha = int(paired.sizes.max()), _interval_alpha(paired)
+    paired = _paired(_matrix(ratings), groups, varying="reliability")
+    count, alpha = int(paired.sizes.max()), _alpha(paired, "interval")
 
     def statistic(weights: Floats) -> Floats:
         positive = np.maximum(alpha(weights), 0.0)
@@ -340,20 +275,12 @@ def leave_one_annotator_out(
 ) -> Estimate:
     """Return the correlation of one annotator with the mean of the others: a person as a metric.
 
-    Args:
-        ratings: One list of ratings per item.
-        kind: As in :func:`~grice.stats.correlation`.
-        pool: ``judges``: a correlation per position in the lists, averaged. ``pairs``: one
-            correlation over all (rating, mean of the others) pairs together, where positions
-            are not persons.
-        groups: Conversation of each item, left out together.
-        level: Confidence level.
-        seed: As in :func:`~grice.stats.correlation`.
+    ``judges`` averages the correlations of each position in the lists; ``pairs`` is one
+    correlation over all (rating, mean of the others) together, where positions are not persons.
 
     Raises:
         InputError: If no annotator's ratings and the others' vary on common items.
     """
-    check_level(level)
     if pool not in ("judges", "pairs"):
         raise InputError(f"pool={pool!r}{did_you_mean(pool, ('judges', 'pairs'))}")
     paired = _paired(_matrix(ratings), groups)
@@ -361,9 +288,8 @@ def leave_one_annotator_out(
     present = ~np.isnan(table)
     count = present.sum(axis=1, keepdims=True)
     total = np.where(present, table, 0).sum(axis=1, keepdims=True)
-    others = np.where(count > 1, (total - table) / np.maximum(count - 1, 1), np.nan)
-    usable = present & (count > 1)
-    together = [usable] if pool == "pairs" else [usable & one for one in np.eye(len(table.T)) > 0]
+    others = (total - table) / (count - 1)
+    together = [present] if pool == "pairs" else [present & one for one in np.eye(len(table.T)) > 0]
     varying = []
     for part in together:
         item, x, y = np.nonzero(part)[0], table[part], others[part]

@@ -26,9 +26,8 @@ STRETCH = 2.0
 
 
 class Moments(NamedTuple):
-    """Sums over clusters from which the interval of their mean follows.
+    """Sums over clusters of n values whose sum is s, both less a constant per value.
 
-    With n values in a cluster and s their sum; both may be taken less a constant per value.
     ``squares`` is the sum of the squared values, ``within`` that of s^2 / n.
     """
 
@@ -59,20 +58,14 @@ def mean_estimate(
     """Return the mean of at least one value and its interval; one cluster alone has none.
 
     Student's interval for a ratio of cluster sums to cluster sizes (Cochran, *Sampling
-    Techniques*, 1977, section 2.11) with three corrections, without which it is too narrow:
+    Techniques*, 1977, section 2.11) with three corrections, without which it is too narrow: large
+    clusters have the jackknife's weights, to first order; uneven ones fewer degrees of freedom
+    (Satterthwaite's, as Bell and McCaffrey 2002, under the intraclass correlation that the values
+    show); skewed values Hall's cubic (1992). Else it is Student's own.
 
-    - a large cluster draws the mean towards itself, so its part of the variance is raised (the
-      jackknife's weights, to first order);
-    - uneven clusters count for fewer degrees of freedom (Satterthwaite's, as Bell and McCaffrey
-      2002, under the intraclass correlation that the values show);
-    - skewed values make t skewed, which Hall's cubic (1992) undoes.
-
-    With equal clusters and no skewness it is Student's own interval.
-
-    Of values between two bounds, an interval that would reach beyond one, or that would have no
-    width because all values lie at one, is Wilson's instead, for as many independent items as
-    would vary like these clusters (:func:`wilson_interval`). It lies within the bounds, and holds
-    the mean where an interval that is cut off at a bound often does not (``bench/coverage.md``).
+    Where it would reach beyond a bound, or have no width because all values lie at one, it is
+    Wilson's for as many independent items as would vary like these clusters: an interval that is
+    cut off often does not hold the mean (``bench/coverage.md``).
     """
     units, n = moments.clusters, moments.values
     groups = None if unit == "items" else units
@@ -146,16 +139,26 @@ def _at_a_bound(mean: float, bounds: Bounds) -> bool:
 
 
 def bounded_interval(
-    mean: float, variance: float, quantile: float, items: float, level: float, bounds: Bounds
+    mean: float,
+    variance: float,
+    quantile: float,
+    items: float,
+    level: float,
+    bounds: Bounds,
+    limit: float = math.inf,
 ) -> tuple[float, float]:
-    """Return Wilson's interval (:func:`wilson_interval`), stretched from 0 and 1 to the bounds."""
+    """Return Wilson's interval, stretched from 0 and 1 to the bounds.
+
+    It is that of so many independent items, ``limit`` at most, as would vary like this mean; of
+    ``items`` where no spread shows.
+    """
     least, most = bounds
     width = most - least
     place = clamp((mean - least) / width, 0.0, 1.0)
     if not _at_a_bound(mean, bounds) and variance:
         # Few clusters make the variance itself uncertain: Student's quantile, not the normal one.
         shrink = (NormalDist().inv_cdf(0.5 + level / 2) / quantile) ** 2
-        items = place * (1 - place) * width**2 / variance * shrink
+        items = min(limit, place * (1 - place) * width**2 / variance) * shrink
     low, high = wilson_interval(place, items, level)
     return min(mean, least + width * low), max(mean, least + width * high)
 
@@ -170,10 +173,10 @@ def wilson_interval(share: float, n: float, level: float = 0.95) -> tuple[float,
 
 
 class ClusteredMean:
-    """Collects values cluster by cluster in constant memory.
+    """Mean of values that come cluster by cluster, in constant memory.
 
-    The interval is that of :func:`mean_estimate`: it lies within ``bounds``, the least and the
-    greatest possible value, unless a value lies beyond them.
+    The interval lies within ``bounds``, the least and the greatest possible value, unless a value
+    lies beyond them.
 
     >>> mean = ClusteredMean(bounds=(0, 1))
     >>> for cluster in ([0.1, 0.2], [0.4], [0.3, 0.5, 0.4]):
@@ -213,11 +216,10 @@ is a rough guide
 
 
 def student_quantile(probability: float, freedom: float) -> float:
-    """Return the quantile of Student's t distribution, within 1 % for tails of 2.5 %.
+    """Return the quantile of Student's t above the median, within 1 % for tails of 2.5 %.
 
     Exact for one and two degrees of freedom, from three on the Cornish-Fisher expansion
-    (Abramowitz and Stegun, 26.7.5), in between a curve through these points. scipy's exact one
-    would cost a second of import.
+    (Abramowitz and Stegun, 26.7.5), in between a curve. scipy's would cost a second of import.
     """
     z = NormalDist().inv_cdf(probability)
     terms = (
@@ -226,22 +228,18 @@ def student_quantile(probability: float, freedom: float) -> float:
         (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
         (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
     )
-    expanded_at = max(3.0, freedom)
-    expanded = z + math.fsum(term / expanded_at**power for power, term in enumerate(terms, start=1))
+    place = max(3.0, freedom)
+    expanded = z + math.fsum(term / place**power for power, term in enumerate(terms, start=1))
     if freedom >= 3:
         return expanded
-    known = (
-        math.tan(math.pi * (probability - 0.5)),
-        (2 * probability - 1) * math.sqrt(2 / (4 * probability * (1 - probability))),
-        expanded,
-    )
-    if freedom in (1, 2) or probability <= 0.5:
-        return known[round(freedom) - 1]
     # Lagrange's parabola of the logarithm over one by the degrees of freedom.
-    place, (a, b, c) = 1 / freedom, (1.0, 1 / 2, 1 / 3)
-    first, second, third = map(math.log, known)
-    return math.exp(
-        first * (place - b) * (place - c) / ((a - b) * (a - c))
-        + second * (place - a) * (place - c) / ((b - a) * (b - c))
-        + third * (place - a) * (place - b) / ((c - a) * (c - b))
+    known = {
+        1.0: math.tan(math.pi * (probability - 0.5)),
+        1 / 2: (2 * probability - 1) * math.sqrt(2 / (4 * probability * (1 - probability))),
+        1 / 3: expanded,
+    }
+    logarithms = (
+        math.log(value) * math.prod((1 / freedom - b) / (a - b) for b in known if b != a)
+        for a, value in known.items()
     )
+    return math.exp(math.fsum(logarithms))

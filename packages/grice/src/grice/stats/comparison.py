@@ -3,6 +3,9 @@
 A paired permutation test swaps the values of two systems or metrics on random items, or on all
 items of a conversation together; the p-value is the share of swaps whose difference is at least as
 far from zero as the observed one. All pairs see the same swaps.
+
+Columns have one value per item; None or NaN where there is none. ``groups`` are the conversations
+of the items, ``bounds`` the least and the greatest possible value: intervals lie within them.
 """
 
 from __future__ import annotations
@@ -18,7 +21,13 @@ import numpy as np
 from msgspec.structs import replace
 
 from grice.errors import InputError, did_you_mean
-from grice.stats.clusters import Bounds, Moments, mean_estimate, student_quantile, wilson_interval
+from grice.stats.clusters import (
+    Bounds,
+    Moments,
+    bounded_interval,
+    mean_estimate,
+    student_quantile,
+)
 from grice.stats.correlations import NAMES, correlation_value, weighted_correlations
 from grice.stats.estimate import FEW, Estimate, few_units, scipy_module
 from grice.stats.inputs import (
@@ -41,15 +50,11 @@ class Comparison(msgspec.Struct, frozen=True, omit_defaults=True):
     """Two systems, or two metrics, on the same items.
 
     Attributes:
-        first: Name of the one.
-        second: Name of the other.
         difference: First less second, with its interval.
         p_value: Probability of a difference at least as far from zero if the two were
-            interchangeable, after ``correction``.
+            interchangeable, after ``correction`` for the number of comparisons.
         p_single: The same before the correction.
         test: How it was computed.
-        correction: How ``p_value`` allows for the number of comparisons.
-        verdict: Who is higher, or that no significant difference shows at this n.
         d_z: Cohen's d for paired values: mean difference over its standard deviation. None for
             correlations, or if all differences are equal.
         dominance: Share of items on which the first is higher less the share on which the
@@ -74,8 +79,8 @@ class Ranking(msgspec.Struct, frozen=True):
     Attributes:
         estimates: Mean of each system, or correlation of each metric, by name.
         comparisons: Every pair, or each with the baseline.
-        clusters: Names in significance clusters, best first; empty if only a baseline was
-            compared.
+        clusters: Names in groups, best first, between which every difference is significant;
+            empty if only a baseline was compared.
         n: Number of items with all values.
         dropped: Number of items left out because a value was missing.
     """
@@ -103,13 +108,6 @@ def mean(
     '5.500, 95 % [3.334, 7.666], n 10'
     >>> str(mean([1, 1, 0], bounds=(0, 1)))
     '0.667, 95 % [0.044, 0.989], n 3; fewer than 10 items: the interval is a rough guide'
-
-    Args:
-        values: One value per item; None or NaN where there is none.
-        groups: Conversation of each item.
-        bounds: The least and the greatest possible value, such as ``(0, 1)`` of a share: the
-            interval lies within them. Where Student's would not, it is Wilson's.
-        level: Confidence level.
 
     Raises:
         InputError: If there is no value, or one beyond the bounds.
@@ -155,13 +153,8 @@ def proportion(
         nothing = "one conversation alone says nothing of the spread"
         return Estimate(value, None, None, level, n, "share", units, nothing)
     variance = units / (units - 1) * float(((sums - value * items) ** 2).sum()) / n**2
-    effective = n**2 / float((items**2).sum())
-    if variance > 0:
-        # Few conversations make the variance itself uncertain: Student's quantile.
-        quantile = student_quantile(0.5 + level / 2, units - 1)
-        shrink = (NormalDist().inv_cdf(0.5 + level / 2) / quantile) ** 2
-        effective = min(float(n), value * (1 - value) / variance) * shrink
-    low, high = wilson_interval(value, effective, level)
+    quantile, effective = student_quantile(0.5 + level / 2, units - 1), n**2 / float(items @ items)
+    low, high = bounded_interval(value, variance, quantile, effective, level, (0.0, 1.0), n)
     note = few_units(units, "conversations")
     return Estimate(value, low, high, level, n, "share, Wilson's interval", units, note)
 
@@ -179,13 +172,13 @@ def compare_systems(
     """Return the mean of each system and which differences are significant.
 
     The intervals are those of :func:`mean`; that of a difference is that of the mean of the paired
-    differences. The test swaps the values of two systems on random items, or conversations.
+    differences.
 
     Args:
         scores: One column per system, by name, over the same items in the same order.
         groups: Conversation of each item; its items are swapped together.
         baseline: Compare each system with this one alone.
-        bounds: As in :func:`mean`; a difference lies within plus and minus their distance.
+        bounds: A difference lies within plus and minus their distance.
         level: Confidence level; one less it is the level of the tests.
         permutations: How many swaps; by default as many as Holm's correction asks for.
         seed: Seed of the swaps.
@@ -236,17 +229,8 @@ def compare_correlations(
 
     Intervals of correlations and of differences come from the same items left out. The
     permutation test swaps the standardised (for Spearman: ranked) values of two metrics on random
-    items, or random conversations (Deutsch et al. 2021).
-
-    Args:
-        metrics: One column per metric, by name; higher is better in all of them.
-        human: The ratings.
-        kind: ``pearson`` or ``spearman``.
-        groups: Conversation of each item; its items are left out and swapped together.
-        baseline: Compare each metric with this one alone.
-        level: Confidence level; one less it is the level of the tests.
-        permutations: How many swaps; by default as many as Holm's correction asks for.
-        seed: Seed of the swaps.
+    items, or random conversations (Deutsch et al. 2021). Higher is better in all columns. Options
+    are those of :func:`compare_systems`.
 
     Raises:
         InputError: If there are fewer than two metrics or four complete items, or a column is
@@ -289,10 +273,10 @@ def compare_correlations(
 def _swapped_correlations(
     x: Floats, z: Floats, target: Floats, codes: Integers | None
 ) -> Statistic:
-    """Return the difference of Pearson correlations of swapped columns, from sums per unit.
+    """Return the difference of correlations of swapped standardised columns, from sums per unit.
 
     With total s and difference d of two columns, a swapped column is (s + sign d) / 2: all its
-    moments are linear in the signs.
+    moments are linear in the signs. Its mean is 0 and its mean square 1 before any swap.
     """
     n = len(target)
     total, gap = x + z, x - z
@@ -300,15 +284,13 @@ def _swapped_correlations(
         _per_unit(part, codes) / n for part in (gap * target[:, None], gap, total * gap)
     )
     product = target @ total / n
-    mean = total.mean(axis=0)
-    square = (total**2 + gap**2).mean(axis=0) / 2
 
     def statistic(signs: Floats) -> Floats:
         moved = signs @ products, signs @ means, signs @ squares
         correlation = []
         for side in (1, -1):
             covariance = (product + side * moved[0]) / 2
-            spread = (square + side * moved[2]) / 2 - ((mean + side * moved[1]) / 2) ** 2
+            spread = 1 + side * moved[2] / 2 - (moved[1] / 2) ** 2
             correlation.append(covariance / np.sqrt(np.maximum(spread, 1e-12)))
         return np.asarray(correlation[0] - correlation[1])
 
@@ -373,7 +355,7 @@ def _tested(
         for (a, b), gap, p, p_single in zip(pairs, gaps, holm(single), single, strict=True)
     )
     means = [estimate.value for estimate in estimates.values()]
-    clusters = significance_clusters(names, means, comparisons) if clustered else ()
+    clusters = _clusters(names, means, comparisons) if clustered else ()
     return Ranking(dict(estimates), comparisons, clusters, n, total - n)
 
 
@@ -400,29 +382,17 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return [float(p) for p in adjusted]
 
 
-def significance_clusters(
+def _clusters(
     names: Sequence[str], values: Sequence[float], comparisons: Sequence[Comparison]
 ) -> tuple[tuple[str, ...], ...]:
     """Return the names in groups, best first, between which every difference is significant.
 
     A border is drawn where every name above is higher than every name below (as in the WMT
     shared tasks). Within a group some pairs may differ; the comparisons say which.
-
-    Args:
-        names: The systems or metrics.
-        values: Their means or correlations.
-        comparisons: All pairs of them.
-
-    Raises:
-        InputError: If a pair is missing.
     """
     higher = {(c.first, c.second) for c in comparisons if c.verdict == "first higher"}
     higher |= {(c.second, c.first) for c in comparisons if c.verdict == "second higher"}
-    seen = {frozenset((c.first, c.second)) for c in comparisons}
     order = [names[i] for i in np.argsort(-np.asarray(values, np.float64), kind="stable")]
-    for a, b in itertools.combinations(order, 2):
-        if frozenset((a, b)) not in seen:
-            raise InputError(f"clusters need every pair compared; {a!r} with {b!r} is missing")
     clusters: list[tuple[str, ...]] = []
     start = 0
     for cut in range(1, len(order) + 1):
@@ -446,13 +416,11 @@ def compare_unpaired(
 ) -> Ranking | None:
     """Compare two means over different conversations; None if they have no interval.
 
-    Each mean has the interval of :func:`mean`; that of the difference follows from the two (the
-    method of variance estimates recovery), and so does the p-value: one less the highest level
-    whose interval leaves 0 out.
+    The interval of the difference follows from those of the two means (the method of variance
+    estimates recovery); the p-value is one less the highest level whose interval leaves 0 out.
     """
 
     def at(level: float) -> tuple[list[Estimate], Estimate]:
-        """Return both means, and first less second."""
         first, second = means = [
             mean(values, groups=groups[name], bounds=bounds, level=level)
             for name, values in scores.items()
@@ -465,8 +433,7 @@ def compare_unpaired(
             low, high = gap - math.hypot(*below), gap + math.hypot(*above)
         units = [side.groups or side.n for side in means]
         few = f"fewer than {FEW} conversations on a side: a rough guide"
-        note = few if min(units) < FEW else None
-        n = first.n + second.n
+        note, n = few if min(units) < FEW else None, first.n + second.n
         return means, Estimate(gap, low, high, level, n, APART, sum(units), note)
 
     means, gap = at(level)
@@ -491,9 +458,7 @@ class Power(msgspec.Struct, frozen=True):
     """How many conversations a significant difference of two systems takes.
 
     Attributes:
-        difference: The difference asked about.
-        power: Probability to find it.
-        level: One less it is the level of the test.
+        difference, power, level: The question.
         now: Conversations (or items) at hand.
         total: Conversations (or items) needed.
         more: How many more; 0 if there are enough.
@@ -523,16 +488,9 @@ def items_needed(
     """Return how many conversations show a difference of two systems of this size.
 
     From the standard error of the mean difference at hand, clustered by conversation, which
-    falls with the square root of their number (normal approximation). State a difference that
-    would matter; with the observed one the answer only repeats the p-value.
-
-    Args:
-        first: Values of the one system.
-        second: Values of the other on the same items.
-        difference: The smallest difference worth finding, above 0.
-        groups: Conversation of each item.
-        power: Probability to find it, between 0 and 1.
-        level: One less it is the level of the test.
+    falls with the square root of their number (normal approximation). State a difference above 0
+    that would matter; with the observed one the answer only repeats the p-value. ``power`` is the
+    probability to find it, one less ``level`` that of a false alarm.
 
     Raises:
         InputError: If the difference or power is out of range, or there are fewer than two

@@ -1,4 +1,9 @@
-"""Correlations with intervals: over items, given covariates, within contexts, and of systems."""
+"""Correlations with intervals: over items, given covariates, within contexts, and of systems.
+
+Columns have one value per item; None or NaN where there is none. ``groups`` are the conversations
+of the items, left out together as their items resemble each other. ``level`` is the confidence
+level, ``seed`` that of the parts that are left out where there are more than 500.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +61,7 @@ def correlation(
         kind: ``pearson``, ``spearman``, or ``kendall`` (tau-b).
         groups: Conversation of each item, left out together, as its items resemble each other.
         level: Confidence level.
-        seed: Seed of the parts that are left out where there are more than 500 items.
+        seed: Seed of the parts that are left out where there are more than 500.
 
     Raises:
         InputError: If fewer than two items have both values, or a column is constant.
@@ -66,9 +71,7 @@ def correlation(
     (a, b), codes = complete_items({"x": x, "y": y}, groups, least=2, varying=True)
     value, n = correlation_value(a, b, kind), len(a)
     if kind != "pearson" and codes is None:
-        low, high, how = analytic_interval(a, b, kind=kind, value=value, level=level)
-        method = f"{NAMES[kind]}, {how}"
-        return Estimate(value, low, high, level, n, method, note=_small(n, value))
+        return _analytic(a, b, value, level, NAMES[kind], kind=kind)
     drawn = resampled_estimate(
         weighted_correlations(a[:, None], b, kind), n, NAMES[kind], groups=codes, level=level,
         seed=seed, value=value, bounded="correlation",
@@ -78,11 +81,8 @@ def correlation(
     kurtosis = max(map(_kurtosis, (a, b)))
     if kind != "pearson" or kurtosis <= HEAVY:
         return drawn
-    heavy = (
-        f"heavy tails (kurtosis {kurtosis:.0f}): a few items decide Pearson's correlation; "
-        "see Spearman's"
-    )
-    note = "; ".join(filter(None, (drawn.note, heavy)))
+    heavy = f"heavy tails (kurtosis {kurtosis:.0f}): a few items decide Pearson's correlation"
+    note = "; ".join(filter(None, (drawn.note, f"{heavy}; see Spearman's")))
     return msgspec.structs.replace(drawn, note=note)
 
 
@@ -91,10 +91,9 @@ def correlation_value(x: Floats, y: Floats, kind: Kind) -> float:
     stats = scipy_module("stats")
     if kind == "pearson":
         value = float(np.corrcoef(x, y)[0, 1])
-    elif kind == "spearman":
-        value = float(stats.spearmanr(x, y).statistic)
     else:
-        value = float(stats.kendalltau(x, y).statistic)
+        ranked = stats.spearmanr if kind == "spearman" else stats.kendalltau
+        value = float(ranked(x, y).statistic)
     # A perfect correlation is one, however its sums were rounded.
     return math.copysign(1.0, value) if abs(value) > 1 - 1e-12 else value
 
@@ -109,22 +108,30 @@ def _kurtosis(column: Floats) -> float:
     return float((centred**4).mean() / (centred**2).mean() ** 2)
 
 
-def _small(n: int, value: float) -> str | None:
-    """Return the note of an interval from few items."""
-    if n < 4:
-        return f"{plural(n, 'item bounds', 'items bound')} no correlation" + (
-            ": two always give -1 or 1" if n == 2 and abs(value) == 1 else ""
-        )
-    return few_units(n, "items")
+def _small(n: int, value: float, unit: str = "item") -> str | None:
+    """Return the note of an interval from few items or systems."""
+    if n >= 4:
+        return few_units(n, f"{unit}s")
+    always = ": two always give -1 or 1" if n == 2 and abs(value) == 1 else ""
+    return f"{plural(n, f'{unit} bounds', f'{unit}s bound')} no correlation{always}"
 
 
-def analytic_interval(
-    x: Floats, y: Floats, *, kind: Kind, value: float, level: float, covariates: int = 0
-) -> tuple[float, float, str]:
-    """Return bounds and the name of their method, for independent items."""
-    n = len(x)
+def _analytic(
+    x: Floats,
+    y: Floats,
+    value: float,
+    level: float,
+    what: str,
+    *,
+    kind: Kind = "spearman",
+    unit: str = "item",
+    covariates: int = 0,
+) -> Estimate:
+    """Return a correlation of independent items with the interval of a formula."""
+    n, note = len(x), _small(len(x), value, unit)
     if n < 4:
-        return -1.0, 1.0, "no bound from fewer than four items"
+        what += ", no bound from fewer than four items"
+        return Estimate(value, -1.0, 1.0, level, n, what, note=note)
     # One less half the least step a rank correlation of n items can make: without this the
     # interval of a perfect order of a handful of systems would have no width.
     most = 1 - (2 / (n * n - n) if kind == "kendall" else 3 / (n**3 - n))
@@ -145,7 +152,8 @@ def analytic_interval(
         variance *= (wide / NormalDist().inv_cdf(0.5 + level / 2)) ** 2
     half = NormalDist().inv_cdf(0.5 + level / 2) * math.sqrt(variance)
     z = math.atanh(clamp(value, -most, most))
-    return min(math.tanh(z - half), value), max(math.tanh(z + half), value), how
+    low, high = min(math.tanh(z - half), value), max(math.tanh(z + half), value)
+    return Estimate(value, low, high, level, n, f"{what}, {how}", note=note)
 
 
 def kendall_error(x: Floats, y: Floats, *, tau: float) -> float:
@@ -179,14 +187,8 @@ def partial_correlation(
 ) -> Estimate:
     """Return Spearman's correlation of what the covariates leave of two columns, -1 to 1.
 
-    It is the partial correlation of the ranks. Intervals as for :func:`correlation`, with one
-    item fewer per covariate in the analytic one; ``level`` and ``seed`` too.
-
-    Args:
-        x: One value per item.
-        y: The other column.
-        covariates: Columns to hold constant, such as the length of the reply.
-        groups: Conversation of each item.
+    It is the partial correlation of the ranks, given columns such as the length of the reply.
+    Intervals as for :func:`correlation`, with one item fewer per covariate in the analytic one.
 
     Raises:
         InputError: If there are too few complete items, a column is constant, or a column is
@@ -204,10 +206,7 @@ def partial_correlation(
         raise InputError("a column is determined by the others: no partial correlation is defined")
     what = f"partial Spearman given {plural(k, 'covariate')}"
     if codes is None:
-        low, high, how = analytic_interval(
-            *columns[:2], kind="spearman", value=value, level=level, covariates=k
-        )
-        return Estimate(value, low, high, level, n, f"{what}, {how}", note=_small(n, value))
+        return _analytic(columns[0], columns[1], value, level, what, covariates=k)
     return resampled_estimate(
         statistic, n, what, groups=codes, level=level, seed=seed, bounded="correlation"
     )
@@ -222,13 +221,6 @@ def correlation_within(
     which a column is constant, or with fewer than two complete items, is left out and counted
     in the note. The interval is Student's over contexts.
 
-    Args:
-        x: One value per item.
-        y: The other column.
-        contexts: The context of each item.
-        kind: As in :func:`correlation`.
-        level: Confidence level.
-
     Raises:
         InputError: If no context has a correlation.
     """
@@ -240,12 +232,10 @@ def correlation_within(
     codes = np.where(np.isnan(a) | np.isnan(b), -1, codes)
     order = np.argsort(codes, kind="stable")
     ends = np.searchsorted(codes[order], np.arange(total + 1))
-    values, n = [], 0
-    for members in (order[start:end] for start, end in pairwise(ends)):
-        if len(members) > 1 and np.ptp(a[members]) > 0 and np.ptp(b[members]) > 0:
-            values.append(correlation_value(a[members], b[members], kind))
-            n += len(members)
-    used = len(values)
+    parts = [order[start:end] for start, end in pairwise(ends) if end - start > 1]
+    parts = [part for part in parts if np.ptp(a[part]) > 0 and np.ptp(b[part]) > 0]
+    values = [correlation_value(a[part], b[part], kind) for part in parts]
+    used, n = len(values), sum(map(len, parts))
     if not values:
         raise InputError(f"none of {total} contexts has two items that differ in x and in y")
     mean = float(np.mean(values))
@@ -267,10 +257,10 @@ class SystemLevel(NamedTuple):
 
     Attributes:
         metric: Mean of the metric per system.
-        correlation: Correlation of the means with the mean ratings. Its interval treats the
-            systems as drawn from all possible ones, so it is wide for a handful of them.
-        accuracy: Share of system pairs that the metric puts in the order of the ratings. Its
-            interval resamples the items of each system and holds the systems as they are.
+        correlation: Of the means with the mean ratings, its interval for systems as a sample of
+            all possible ones.
+        accuracy: Share of system pairs that the metric puts in the order of the ratings, its
+            interval for items as a sample.
     """
 
     metric: dict[str, float]
@@ -289,20 +279,12 @@ def system_level(
 ) -> SystemLevel:
     """Return correlation and pairwise accuracy of system means (Kocmi et al. 2021).
 
-    Two systems always correlate with -1 or 1: the interval then spans everything.
-
-    Args:
-        metric: One value per item.
-        human: The ratings of the same items.
-        systems: The system that produced each item.
-        kind: As in :func:`~grice.stats.correlation`.
-        level: Confidence level.
-        seed: Seed of the resamples.
+    ``systems`` names the system of each item. Two always correlate with -1 or 1: the interval
+    then spans everything.
 
     Raises:
         InputError: If there are fewer than two systems, or all means are the same.
     """
-    check_level(level)
     labels = list(systems)
     codes = group_codes(labels, len(metric))
     columns = {"metric": metric, "human": human, "system": codes.astype(np.float64)}
@@ -318,11 +300,7 @@ def system_level(
         if np.ptp(means) == 0:
             raise InputError(f"the mean of {name} is {means[0]:g} for every system")
     value = correlation_value(first, second, kind)
-    low, high, how = analytic_interval(first, second, kind=kind, value=value, level=level)
-    note = few_units(count, "systems")
-    if count < 4:
-        note = f"{plural(count, 'system bounds', 'systems bound')} no correlation"
-    what = f"{NAMES[kind]} of system means, {how}"
+    what = f"{NAMES[kind]} of system means"
     a, b = np.triu_indices(count, 1)
 
     def right_order(weights: Floats) -> Floats:
@@ -337,17 +315,16 @@ def system_level(
     drawn = resample(right_order, len(x), kind="percentile", seed=seed)
     return SystemLevel(
         {name_of[int(code)]: float(mean) for code, mean in zip(present, first, strict=True)},
-        Estimate(value, low, high, level, count, what, note=note),
+        _analytic(first, second, value, level, what, kind=kind, unit="system"),
         estimate(drawn, level=level, what="pairwise accuracy of systems"),
     )
 
 
-# Statistics of weighted items, for many rows of weights at once: a weight of 2 means that the item
-# stands twice in the resample; ranks and ties are those of that resample.
-
-
 def weighted_correlations(columns: Floats, target: Floats, kind: Kind) -> Statistic:
-    """Return the statistic of the correlation of each column (items, k) with the target."""
+    """Return the statistic of the correlation of each column (items, k) with the target.
+
+    An item of weight 2 stands twice in a resample; ranks and ties are those of that resample.
+    """
     makers = {"pearson": _pearson, "spearman": _spearman, "kendall": _kendall}
     return makers[kind](columns, target)
 
@@ -381,7 +358,7 @@ def _ratio(above: Floats, below: Floats, least: float) -> Floats:
     return np.asarray(np.clip(values, -1.0, 1.0))
 
 
-class _Levels(NamedTuple):
+class Levels(NamedTuple):
     """A column as positions among its distinct values."""
 
     codes: Integers
@@ -389,13 +366,14 @@ class _Levels(NamedTuple):
     starts: Integers
 
 
-def _levels(column: Floats) -> _Levels:
+def levels_of(column: Floats) -> Levels:
+    """Return where each value of a column stands among its distinct values."""
     codes = np.unique(column, return_inverse=True)[1].astype(np.int64)
     order = np.argsort(codes, kind="stable")
-    return _Levels(codes, order, np.flatnonzero(np.diff(codes[order], prepend=-1)))
+    return Levels(codes, order, np.flatnonzero(np.diff(codes[order], prepend=-1)))
 
 
-def _centred_ranks(levels: _Levels, weights: Floats) -> tuple[Floats, Floats]:
+def centred_ranks(levels: Levels, weights: Floats) -> tuple[Floats, Floats]:
     """Return mid-ranks less their mean per item (rows, items), and their sum of squares (rows,)."""
     held = np.add.reduceat(weights[:, levels.order], levels.starts, axis=1)
     ranks = np.cumsum(held, axis=1) - held / 2
@@ -404,15 +382,15 @@ def _centred_ranks(levels: _Levels, weights: Floats) -> tuple[Floats, Floats]:
 
 
 def _spearman(columns: Floats, target: Floats) -> Statistic:
-    y = _levels(target)
-    xs = [_levels(column) for column in columns.T]
+    y = levels_of(target)
+    xs = [levels_of(column) for column in columns.T]
 
     def statistic(weights: Floats) -> Floats:
-        ranks_y, squares_y = _centred_ranks(y, weights)
+        ranks_y, squares_y = centred_ranks(y, weights)
         ranks_y *= weights
         values = np.empty((len(weights), len(xs)))
         for k, x in enumerate(xs):
-            ranks_x, squares_x = _centred_ranks(x, weights)
+            ranks_x, squares_x = centred_ranks(x, weights)
             product = np.einsum("ij,ij->i", ranks_x, ranks_y)
             values[:, k] = _ratio(product, np.sqrt(squares_x * squares_y), 1e-9)
         return values
@@ -436,10 +414,10 @@ def _kendall(columns: Floats, target: Floats) -> Statistic:
 def _partial_ranks(columns: Sequence[Floats]) -> Statistic:
     """Return the statistic of the rank correlation of columns 0 and 1 given all others."""
     k = len(columns)
-    levels = [_levels(column) for column in columns]
+    levels = [levels_of(column) for column in columns]
 
     def statistic(weights: Floats) -> Floats:
-        ranks = [_centred_ranks(level, weights)[0] for level in levels]
+        ranks = [centred_ranks(level, weights)[0] for level in levels]
         matrix = np.empty((len(weights), k, k))
         for a, b in zip(*np.triu_indices(k), strict=True):
             product = np.einsum("ij,ij,ij->i", weights, ranks[a], ranks[b])

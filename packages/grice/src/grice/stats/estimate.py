@@ -24,15 +24,12 @@ class Estimate(msgspec.Struct, frozen=True, omit_defaults=True):
     """A number with its interval and what it rests on.
 
     Attributes:
-        value: The estimate.
-        low: Lower bound; None where the data allow no interval, and then ``note`` says why.
-        high: Upper bound; likewise.
+        low, high: Bounds; None where the data allow no interval, and then ``note`` says why.
         level: Confidence level of the interval, 0.95 for 95 %.
-        n: How many items went in.
+        n: Number of items.
         method: How value and interval were computed, with resamples and seed where there are any.
-        groups: How many conversations (clusters) the items come from, if that was taken into
-            account.
-        note: What to keep in mind about this number; None if nothing.
+        groups: Number of conversations of the items, if they were taken into account.
+        note: A warning; None if there is no reason for one.
     """
 
     value: float
@@ -63,13 +60,12 @@ class Estimate(msgspec.Struct, frozen=True, omit_defaults=True):
         return msgspec.structs.replace(self, value=-self.value, low=low, high=high)
 
     def __str__(self) -> str:
-        interval = (
-            "no interval" if self.low is None else f"{100 * self.level:g} % [{self.low:.3f}, "
-        )
-        end = "" if self.high is None else f"{self.high:.3f}]"
+        interval = "no interval"
+        if self.low is not None and self.high is not None:
+            interval = f"{100 * self.level:g} % [{self.low:.3f}, {self.high:.3f}]"
         clusters = "" if self.groups is None else f" in {plural(self.groups, 'conversation')}"
         note = "" if self.note is None else f"; {self.note}"
-        return f"{self.value:.3f}, {interval}{end}, n {self.n}{clusters}{note}"
+        return f"{self.value:.3f}, {interval}, n {self.n}{clusters}{note}"
 
 
 def few_units(units: int, unit: str) -> str | None:

@@ -27,10 +27,9 @@ class PoweredMean(msgspec.Struct, frozen=True):
     """A mean rating helped by a metric.
 
     Attributes:
-        mean: The estimate with its interval.
-        labels_only: What the labels alone give.
-        weight: How much a step of the metric moved the mean: 0 if it was not used, 1 if it was
-            taken as a rating (``lambda`` in the papers).
+        labels_only: The mean of the labels alone.
+        weight: How much a step of the metric moved the mean, 0 if not at all (``lambda`` in the
+            papers).
         worth: The number of labels that alone would give an interval of this width.
     """
 
@@ -63,9 +62,8 @@ def prediction_powered_mean(
         unlabelled: The metric on the other items.
         groups: Conversation of each labelled item.
         unlabelled_groups: Conversation of each other item; a conversation may have both.
-        bounds: The lowest and the highest possible rating: mean and interval lie within them.
-            Where Student's interval would not, it is Wilson's for as many independent ratings as
-            would vary like this mean.
+        bounds: The lowest and the highest possible rating: mean and interval lie within them, as
+            in :func:`~grice.stats.mean`.
         level: Confidence level.
 
     Raises:
@@ -104,8 +102,8 @@ def prediction_powered_mean(
     square = float(gap @ gap)
     weight = float(share_y @ gap) / square if square > 0 else 0.0
     value = float(y.mean() + weight * (other.mean() - f.mean()))
-    clusters = None if groups is None else units
-    note = few_units(units, "labels" if groups is None else "labelled conversations")
+    clusters, what = (None, "labels") if groups is None else (units, "labelled conversations")
+    note = few_units(units, what)
 
     def estimated(value: float, shares: Floats, freedom: int, what: str) -> tuple[Estimate, float]:
         """Return an estimate and its standard error."""
@@ -133,17 +131,13 @@ class HumanScale(msgspec.Struct, frozen=True, omit_defaults=True):
 
     Attributes:
         knots: Metric values, rising.
-        ratings: Expected rating at each knot, never falling; straight lines between them, and
-            the end values beyond.
+        ratings: Expected rating at each knot, never falling; straight lines between them.
         radius: Half the width of the band; None if the calibration items are too few for this
-            level, and then the band is the whole scale.
+            level, and then the band is the whole scale, ``low`` to ``high``.
         level: Share of new items whose rating the band holds.
-        low: Lower end of the human scale.
-        high: Upper end of the human scale.
         n_fit: Items that shaped the map.
         n_calibration: Items that set the width of the band.
         groups: Conversations among the calibration items, if they were taken into account.
-        seed: Seed of the split.
     """
 
     knots: tuple[float, ...]
@@ -185,7 +179,7 @@ def fit_human_scale(
 
     Args:
         metric: One value per item; higher must mean better.
-        human: The ratings of the same items.
+        human: The ratings of the same items, within ``scale``.
         scale: Lowest and highest possible rating.
         groups: Conversation of each item.
         level: Share of new items the band shall hold.

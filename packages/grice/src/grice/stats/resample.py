@@ -1,9 +1,7 @@
 """The resampling engine: jackknife, percentile bootstrap, random swaps.
 
 A resample is a row of weights, how often each item was drawn. A statistic maps a block of such
-rows to one row of numbers each, so that thousands of resamples are a few matrix products, and a
-block never holds more than :data:`BLOCK` weights, whatever the number of items. Drawing whole
-conversations instead of items keeps what their items share.
+rows to one row of numbers each, so that thousands of resamples are a few matrix products.
 
 The jackknife holds its promise for smooth statistics (``bench/coverage.md``). A statistic that
 changes by steps, such as a share of orders that are right, takes the bootstrap.
@@ -26,7 +24,6 @@ if TYPE_CHECKING:
 Statistic: TypeAlias = Callable[[Floats], Floats]
 """Maps weights of shape (rows, items) to values of shape (rows, k); NaN where undefined."""
 ResamplingKind: TypeAlias = Literal["jackknife", "percentile"]
-"""Leaving conversations out in turn with Student's quantile, or the bootstrap's quantiles."""
 Bounded: TypeAlias = Literal["no", "by one", "share", "correlation"]
 """How an interval by jackknife is kept within the range of the statistic."""
 
@@ -108,10 +105,9 @@ def estimate(
     draws = resampled.draws[:, column]
     units = resampled.n if resampled.groups is None else resampled.groups
     unit = "items" if resampled.groups is None else "conversations"
-    low: float | None
-    high: float | None
     if units < 2:
-        low, high, note = None, None, "one conversation alone says nothing of the spread"
+        note = "one conversation alone says nothing of the spread"
+        low = high = None
     elif resampled.kind == "jackknife":
         low, high, note = _jackknife_bounds(value, draws, level, bounded, resampled.n)
         what = f"{what}, jackknife over {unit}, Student's t"
@@ -140,13 +136,9 @@ def resampled_estimate(
     return estimate(drawn, level=level, what=what, value=value, bounded=bounded)
 
 
-Interval: TypeAlias = "tuple[float | None, float | None, str]"
-"""Low and high end, and a note."""
-
-
 def _jackknife_bounds(
     value: float, left_out: Floats, level: float, bounded: Bounded, n: int
-) -> Interval:
+) -> tuple[float | None, float | None, str]:
     """Return Student's interval with the error of leaving each part out (Tukey 1958).
 
     The error is itself uncertain, the more so the more a few parts decide it: the degrees of
@@ -177,7 +169,9 @@ def _jackknife_bounds(
     return low, high, note
 
 
-def _bootstrap_bounds(value: float, draws: Floats, level: float) -> Interval:
+def _bootstrap_bounds(
+    value: float, draws: Floats, level: float
+) -> tuple[float | None, float | None, str]:
     defined = draws[np.isfinite(draws)]
     undefined = len(draws) - len(defined)
     if undefined > len(draws) / 2:
