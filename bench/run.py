@@ -88,9 +88,9 @@ def encoding() -> Iterator[Figure]:
     import ctranslate2
     from tokenizers import Tokenizer
 
-    from grice.models.cache import Cache
     from grice.models.embedded import EmbeddedEncoder
     from grice.models.folder import open_folder
+    from grice.models.loader import ModelLoader
 
     folder = open_folder("encoder")
     sample = texts(600)
@@ -102,7 +102,7 @@ def encoding() -> Iterator[Figure]:
         raw = ctranslate2.Encoder(
             str(folder.path), compute_type=compute, inter_threads=1, intra_threads=1
         )
-        ours = EmbeddedEncoder(folder, mode=mode, threads=1, cache=Cache(None))  # type: ignore[arg-type]
+        ours = ModelLoader(mode=mode).load("builtin:encoder", EmbeddedEncoder)  # type: ignore[arg-type]
         raw_time, our_time = best(
             lambda raw=raw: timed(lambda: [raw.forward_batch(batch) for batch in batches]),
             lambda ours=ours: timed(lambda: ours.encode(sample)),

@@ -229,7 +229,7 @@ def test_a_reply_does_not_depend_on_its_neighbours(shipped):
         ("[weights.xEffect]\n'tail wsh' = 1.0", {"least": 0.5}, "did you mean 'tail wish'"),
         ("[weights.all]\none = 'much'", {"least": 0.5}, "cannot be read"),
         ("[wights.all]", {"least": 0.5}, "cannot be read"),
-        ("", {}, r"settings\.least"),
+        ("", {}, "field `least`"),
     ],
 )
 def test_damaged_cues_are_noticed(tmp_path, write_card, content, settings, problem):

@@ -14,7 +14,7 @@ from grice.knowledge.plausibility import (
 )
 from grice.models.embedded import EmbeddedEncoder
 from grice.models.folder import open_folder
-from grice.models.loader import read_settings
+from grice.models.loader import ModelLoader, read_settings
 
 SETTINGS = {
     "schema": "atomic2020",
@@ -103,7 +103,7 @@ def test_settings_that_do_not_fit_the_networks_are_refused(
 
 @pytest.fixture(scope="module")
 def shipped():
-    encoder = EmbeddedEncoder(open_folder("encoder"), mode="exact", threads=1)
+    encoder = ModelLoader().load("builtin:encoder", EmbeddedEncoder)
     return head_of(open_folder("plausibility"), encoder)
 
 

@@ -23,7 +23,7 @@ from grice.metrics.engagement import (
 )
 from grice.models.embedded import EmbeddedEncoder
 from grice.models.folder import open_folder
-from grice.models.loader import read_settings
+from grice.models.loader import ModelLoader, read_settings
 from grice.models.protocols import Pair, PairClassifier
 
 
@@ -117,7 +117,7 @@ def test_replies_of_equal_length_differ_by_what_they_say():
 
 
 def head_of(folder):
-    encoder = EmbeddedEncoder(open_folder("encoder"), mode="exact", threads=1)
+    encoder = ModelLoader().load("builtin:encoder", EmbeddedEncoder)
     return ReplyHead(folder, read_settings(folder, ReplySettings), encoder)
 
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from grice.errors import ModelFolderError
-from grice.models.cache import Cache
 from grice.models.embedded import EmbeddedEncoder
-from grice.models.folder import open_folder, shipped_models
+from grice.models.folder import shipped_models
+from grice.models.loader import ModelLoader
 
 WORDS = "we went to the old market by train and bought some fresh bread for dinner".split()  # noqa: SIM905
 
@@ -20,33 +20,32 @@ def texts():
     return [" ".join(rng.choices(WORDS, k=rng.randint(1, 30))) for _ in range(60)]
 
 
+def opened(mode="exact", workers=1, place="builtin:encoder"):
+    """Return an encoder with an empty cache."""
+    return ModelLoader(mode=mode, workers=workers).load(place, EmbeddedEncoder)
+
+
 @pytest.fixture(scope="module", params=["exact", "fast"])
 def encoder(request):
-    return EmbeddedEncoder(open_folder("encoder"), mode=request.param, threads=1)
+    return opened(request.param)
 
 
-def test_vectors_do_not_depend_on_batch_order_or_threads(encoder, texts):
-    whole = encoder.encode(texts)
+@pytest.mark.parametrize("mode", ["exact", "fast"])
+def test_vectors_do_not_depend_on_batch_order_or_threads(mode, texts):
+    whole = opened(mode).encode(texts)
     rng = random.Random(5)
     for size in (1, 2, 7, 50):
         order = rng.sample(range(len(texts)), len(texts))
         for start in range(0, len(texts), size):
             batch = order[start : start + size]
-            for i, vector in zip(batch, encoder.encode([texts[i] for i in batch]), strict=True):
+            vectors = opened(mode).encode([texts[i] for i in batch])
+            for i, vector in zip(batch, vectors, strict=True):
                 assert np.array_equal(vector, whole[i]), texts[i]
-
-
-def test_more_threads_give_the_same_bits(texts):
-    folder = open_folder("encoder")
-    single = EmbeddedEncoder(folder, mode="fast", threads=1).encode(texts)
-    three = EmbeddedEncoder(folder, mode="fast", threads=3).encode(texts)
-    assert np.array_equal(single, three)
+    assert np.array_equal(opened(mode, workers=3).encode(texts), whole)
 
 
 def test_fast_stays_near_exact(texts):
-    folder = open_folder("encoder")
-    exact = EmbeddedEncoder(folder, mode="exact", threads=1)
-    fast = EmbeddedEncoder(folder, mode="fast", threads=1)
+    exact, fast = opened("exact"), opened("fast")
     assert exact.identity != fast.identity
     cosines = [a @ b for a, b in zip(exact.encode(texts), fast.encode(texts), strict=True)]
     assert min(cosines) > 0.95  # the bound that docs/modes.md states
@@ -103,14 +102,12 @@ def test_hidden_states_carry_offsets_into_the_text(encoder):
 
 def test_vectors_come_with_hidden_states_and_hooks_see_these():
     seen = []
-    folder, text = open_folder("encoder"), "A cat sleeps."
-    cached = EmbeddedEncoder(folder, mode="exact", threads=1, cache=Cache(None))
+    cached, text = opened(), "A cat sleeps."
     cached.add_forward_hook(lambda texts, states: seen.extend(zip(texts, states, strict=True)))
     (hidden,) = cached.hidden_states([text])
     assert [(read, states is hidden) for read, states in seen] == [(text, True)]
     cached._engine = None
-    plain = EmbeddedEncoder(folder, mode="exact", threads=1)
-    assert np.array_equal(cached.encode([text])[0], plain.encode([text])[0])
+    assert np.array_equal(cached.encode([text])[0], opened().encode([text])[0])
 
 
 def test_offsets_of_a_long_text_point_at_its_end(encoder):
@@ -126,5 +123,5 @@ def test_a_card_without_its_settings_is_refused(tmp_path):
     shutil.copytree(shipped_models()["encoder"], folder)
     card = folder / "card.toml"
     card.write_text(card.read_text().replace("max_tokens = 256", ""))
-    with pytest.raises(ModelFolderError, match=r"settings\.max_tokens is missing"):
-        EmbeddedEncoder(open_folder(folder), mode="exact", threads=1)
+    with pytest.raises(ModelFolderError, match="missing required field `max_tokens`"):
+        opened(place=f"file:{folder}")

@@ -13,6 +13,7 @@ from tokenizers.processors import TemplateProcessing
 from grice.errors import InputError
 from grice.models.embedded import EmbeddedGenerator
 from grice.models.folder import file_sha256, open_folder
+from grice.models.loader import ModelLoader
 
 WORDS = ["<unk>", "<s>", "</s>", "to", "sleep", "eat", "bread", "happy", "tired", "run"]
 SIZE = 16
@@ -73,7 +74,7 @@ def _child(part, step):
 
 @pytest.fixture(scope="module")
 def generator(folder):
-    return EmbeddedGenerator(folder, mode="exact", threads=1)
+    return ModelLoader().load(f"file:{folder.path}", EmbeddedGenerator)
 
 
 def test_the_most_probable_texts_come_first_and_are_different(generator):

@@ -12,7 +12,7 @@ from grice.errors import ModelFolderError
 from grice.models.cache import Cache
 from grice.models.embedded import EmbeddedEncoder
 from grice.models.folder import Card, ModelFolder, open_folder
-from grice.models.loader import read_settings
+from grice.models.loader import ModelLoader, read_settings
 from grice.models.mlp import Mlp
 from grice.models.spans import (
     CHARACTERS,
@@ -61,7 +61,7 @@ def head(folder):
 @pytest.fixture(scope="module")
 def shipped():
     folder = open_folder("events")
-    encoder = EmbeddedEncoder(open_folder(folder.card.encoder), mode="exact", threads=1)
+    encoder = ModelLoader().load("builtin:encoder", EmbeddedEncoder)
     return SpanHead(
         read_settings(folder, SpanSettings),
         folder.path,
@@ -179,7 +179,10 @@ def test_spans_come_from_the_cache_as_they_were(folder):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({k: v for k, v in SETTINGS.items() if k != "start"}, "settings.start is missing"),
+        (
+            {k: v for k, v in SETTINGS.items() if k != "start"},
+            "settings: object missing required field `start`",
+        ),
         (
             SETTINGS | {"transitions": [0.0]},
             "settings.transitions: expected `array` of length >= 9",

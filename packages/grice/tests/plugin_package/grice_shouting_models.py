@@ -4,7 +4,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from grice.models.folder import Card, ModelFolder
-from grice.models.loader import Settings, model_type, reference_scheme
+from grice.models.loader import Settings, model_type
 from grice.models.protocols import PairClassifier
 
 
@@ -42,7 +42,6 @@ def shout_head(folder, settings, loader):
     return ShoutHead(f"{folder.card.name}@{folder.digest}", settings.weight)
 
 
-@reference_scheme("shout")
 def shout(place):
     """Return the model of ``shout:WEIGHT``; there is nothing on disk."""
     summary = f"a capital counts {place}"

@@ -23,7 +23,7 @@ from grice.errors import InputError
 from grice.knowledge.extraction import ContextResponse
 from grice.knowledge.schema import RELATIONS
 from grice.models.embedded import EmbeddedEncoder
-from grice.models.folder import open_folder, shipped_models
+from grice.models.loader import ModelLoader
 from grice.scoring.loaded import responses
 from grice.stats.resample import estimate, resample
 from grice.text.events import event_text
@@ -176,7 +176,7 @@ def _likeness(cells: Sequence[Cells]) -> TokenLikeness:
     """Return BERTScore's F1 by the shipped encoder, with all texts encoded at once."""
     sides = [side for reply in cells for side in (reply.extracted, reply.gold)]
     texts = [text for side in sides for pairs in side.values() for text in lines_of(pairs)]
-    encoder = EmbeddedEncoder(open_folder(shipped_models()["encoder"]), mode="exact", threads=1)
+    encoder = ModelLoader().load("builtin:encoder", EmbeddedEncoder)
     return TokenLikeness(encoder, texts)
 
 

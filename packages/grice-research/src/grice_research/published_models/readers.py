@@ -12,9 +12,8 @@ import msgspec
 import numpy as np
 
 from grice.metrics.coherence import DialogueClassifier
-from grice.models.batching import run_batches
 from grice.models.loader import Settings, model_type
-from grice.models.tokenization import beginning, open_tokenizer
+from grice.models.tokenization import beginning, open_tokenizer, run_batches
 from grice.numeric import softmax
 from grice_research.published_models.convert import (
     convert_classifier,

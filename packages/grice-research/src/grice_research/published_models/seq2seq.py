@@ -16,10 +16,9 @@ import ctranslate2
 import msgspec
 
 from grice.errors import InputError, ModelFolderError
-from grice.models.batching import groups, run_batches
 from grice.models.loader import Settings, model_type
 from grice.models.protocols import Generated
-from grice.models.tokenization import open_tokenizer, tokenizable
+from grice.models.tokenization import groups, open_tokenizer, run_batches, tokenizable
 from grice_research.published_models.convert import convert_seq2seq
 
 if TYPE_CHECKING:

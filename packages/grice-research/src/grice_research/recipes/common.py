@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grice.models.embedded import EmbeddedEncoder
-from grice.models.folder import open_folder, write_card
+from grice.models.folder import write_card
+from grice.models.loader import ModelLoader
 from grice.models.protocols import Encoder
 from grice_research.places import MODELS, TASK_MODELS
 
@@ -44,7 +45,7 @@ def parser_of(doc: str | None) -> argparse.ArgumentParser:
 
 def exact_encoder() -> EmbeddedEncoder:
     """Open the shipped encoder in float32."""
-    return EmbeddedEncoder(open_folder("encoder"), mode="exact", threads=1)
+    return ModelLoader().load("builtin:encoder", EmbeddedEncoder)
 
 
 def opened(path: Path) -> Any:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
-from grice.models.products import single_threaded
+from grice.models.mlp import single_threaded
 from grice.numeric import logistic
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import numpy as np
 from grice.errors import InputError, ModelFolderError
 from grice.models.embedded import EmbeddedEncoder
 from grice.models.loader import Settings, model_type, read_settings
-from grice.models.products import single_threaded
+from grice.models.mlp import single_threaded
 from grice.models.spans import SpanHead, SpanSettings
 from grice_tasks.cider.files import cider_schema
 from grice_tasks.cider.reading import STRUCTURE, locate, structure

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 
 from grice.knowledge.plausibility import Bilinear
-from grice.models.loader import NoSettings, model_type
-from grice.models.products import single_threaded
+from grice.models.loader import Settings, model_type
+from grice.models.mlp import single_threaded
 from grice.models.protocols import Encoder
 from grice.numeric import sigmoid
 from grice_tasks.explagraphs.features import (
@@ -216,9 +216,7 @@ def _read(graph: Graph) -> Graph:
     return depth_first(graph.lower())
 
 
-@model_type(
-    "graph-heads", task="explanation graphs", protocol=GraphClassifiers, settings=NoSettings
-)
-def graph_heads(folder: ModelFolder, _: NoSettings, loader: ModelLoader) -> GraphClassifiers:
+@model_type("graph-heads", task="explanation graphs", protocol=GraphClassifiers, settings=Settings)
+def graph_heads(folder: ModelFolder, _: Settings, loader: ModelLoader) -> GraphClassifiers:
     """Open the classifiers."""
     return GraphClassifiers(folder, loader.encoder_of(folder, Encoder))

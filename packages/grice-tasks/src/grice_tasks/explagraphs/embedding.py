@@ -54,10 +54,10 @@ class TokenLikeness:
 def shipped_likeness(facts: Iterable[str] = ()) -> TokenLikeness:
     """Return the likeness by the shipped encoder."""
     from grice.models.embedded import EmbeddedEncoder
-    from grice.models.folder import open_folder, shipped_models
+    from grice.models.loader import ModelLoader
 
-    folder = open_folder(shipped_models()["encoder"])
-    return TokenLikeness(EmbeddedEncoder(folder, mode="fast", threads=1), facts)
+    encoder = ModelLoader(mode="fast").load("builtin:encoder", EmbeddedEncoder)
+    return TokenLikeness(encoder, facts)
 
 
 def bert_likeness(

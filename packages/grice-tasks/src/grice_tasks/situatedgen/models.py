@@ -12,7 +12,7 @@ import numpy as np
 from grice.errors import ModelFolderError
 from grice.knowledge.plausibility import Bilinear
 from grice.models.embedded import EmbeddedEncoder
-from grice.models.loader import NoSettings, model_type
+from grice.models.loader import Settings, model_type
 from grice.models.mlp import Mlp
 from grice.models.protocols import Encoder
 from grice.numeric import sigmoid
@@ -199,8 +199,8 @@ def open_models(models: ModelLoader) -> SituatedModels:
     )
 
 
-@model_type("context-tagger", task="places and times", protocol=ContextModels, settings=NoSettings)
-def context_tagger(folder: ModelFolder, _: NoSettings, loader: ModelLoader) -> ContextModels:
+@model_type("context-tagger", task="places and times", protocol=ContextModels, settings=Settings)
+def context_tagger(folder: ModelFolder, _: Settings, loader: ModelLoader) -> ContextModels:
     """Open the tagger and the finder of clauses."""
     encoder = loader.encoder_of(folder, EmbeddedEncoder)
     identity = f"{folder.identity}/{encoder.identity}"
@@ -211,9 +211,9 @@ def context_tagger(folder: ModelFolder, _: NoSettings, loader: ModelLoader) -> C
 
 
 @model_type(
-    "contrast-head", task="contrast of sentences", protocol=ContrastModels, settings=NoSettings
+    "contrast-head", task="contrast of sentences", protocol=ContrastModels, settings=Settings
 )
-def contrast_head(folder: ModelFolder, _: NoSettings, loader: ModelLoader) -> ContrastModels:
+def contrast_head(folder: ModelFolder, _: Settings, loader: ModelLoader) -> ContrastModels:
     """Open the judge of pairs with what the embedded baseline needs."""
     encoder = loader.encoder_of(folder, EmbeddedEncoder)
     return ContrastModels(ContrastHead(folder, encoder), folder, encoder)

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from grice.errors import InputError
-from grice.models.batching import run_apart, run_batches
-from grice.models.tokenization import beginning, ending
+from grice.models.tokenization import beginning, ending, run_apart, run_batches
 from grice.progress import track
 
 if TYPE_CHECKING:
@@ -74,7 +73,7 @@ class SteerableLM:
     def __init__(self, model: EmbeddedCausalLM) -> None:
         self.identity = model.identity
         self._model = model
-        self._tokenizer = model.prompts.tokenizer
+        self._tokenizer = model.tokenizer
 
     @cached_property
     def vocabulary(self) -> tuple[str, ...]:
@@ -148,7 +147,7 @@ class SteerableLM:
         def read(both: tuple[str, str]) -> Answer:
             prompt, text = both
             before = self._last_tokens(prompt)
-            ids = self._model.prompts.encode(beginning(text, room)).ids[:room]
+            ids = self._model.encode(beginning(text, room)).ids[:room]
             if not before or not ids:
                 return use(np.zeros((0, len(self.vocabulary)), np.float32), [])
             tokens = [*before, *(self.vocabulary[token] for token in ids)]
@@ -174,7 +173,7 @@ class SteerableLM:
 
     def _last_tokens(self, prompt: str) -> list[str]:
         room = self._model.max_tokens // 4
-        return self._model.prompts.encode(ending(prompt, room)).tokens[-room:]
+        return self._model.encode(ending(prompt, room)).tokens[-room:]
 
     def _text(self, ids: Sequence[int], stop: str) -> str:
         return str(self._tokenizer.decode(list(ids))).partition(stop)[0].strip()

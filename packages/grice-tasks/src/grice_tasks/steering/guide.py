@@ -26,8 +26,7 @@ import numpy as np
 from grice.errors import InputError, ModelFolderError
 from grice.models.folder import open_folder
 from grice.models.loader import Settings, read_settings
-from grice.models.mlp import Mlp, quantized
-from grice.models.products import single_threaded
+from grice.models.mlp import Mlp, quantized, single_threaded
 from grice_tasks.steering.decoding import sample_token
 
 if TYPE_CHECKING:

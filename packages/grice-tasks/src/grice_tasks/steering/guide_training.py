@@ -22,8 +22,7 @@ from grice.errors import InputError, RecordError
 from grice.evaluation.rerank import FIELD, rerank
 from grice.files import make_folder
 from grice.models.folder import check_folder, write_card
-from grice.models.mlp import Mlp, quantized
-from grice.models.products import single_threaded
+from grice.models.mlp import Mlp, quantized, single_threaded
 from grice.numeric import sigmoid
 from grice.progress import track
 from grice.stats.estimate import scipy_module

@@ -21,7 +21,7 @@ from grice.errors import InputError, ModelFolderError, did_you_mean
 from grice.knowledge.events import MAX_EVENTS, EventMention, Place, carrying_words, event_mentions
 from grice.knowledge.schema import RELATIONS
 from grice.models.loader import Settings, encoder_reference, model_type
-from grice.models.products import Columns
+from grice.models.mlp import Columns
 from grice.numeric import sigmoid
 from grice.text.events import Mention, triple_texts
 from grice.text.language import unreadable

@@ -15,7 +15,7 @@ from grice.data import KnownTail
 from grice.errors import InputError
 from grice.knowledge.schema import COPULA, WISH, load_schema
 from grice.knowledge.store import KnowledgeBase
-from grice.models.loader import Settings, model_type
+from grice.models.loader import Settings, model_type, read_settings
 from grice.numeric import sigmoid
 from grice.text.tokens import PLAIN_WORDS
 
@@ -210,9 +210,7 @@ def generative_knowledge(
     folder: ModelFolder, settings: GenerativeSettings, loader: ModelLoader
 ) -> GenerativeKnowledge:
     """Open a generator with a cache."""
-    from grice.models.embedded import EmbeddedGenerator
+    from grice.models.embedded import EmbeddedGenerator, GeneratorSettings
 
-    generator = EmbeddedGenerator(
-        folder, mode=loader.mode, threads=loader.workers, cache=loader.cache
-    )
+    generator = EmbeddedGenerator(folder, read_settings(folder, GeneratorSettings), loader)
     return GenerativeKnowledge(folder, settings, generator)

@@ -14,7 +14,7 @@ from grice.errors import InputError, ModelFolderError, did_you_mean
 from grice.files import writing
 from grice.knowledge.schema import head_text, load_schema, tail_text
 from grice.models.loader import Settings, model_type
-from grice.models.products import Columns
+from grice.models.mlp import Columns
 from grice.models.protocols import Encoder
 from grice.numeric import sigmoid
 

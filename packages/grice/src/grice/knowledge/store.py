@@ -27,13 +27,11 @@ from grice.errors import InputError, ModelFolderError, RecordError, did_you_mean
 from grice.knowledge.schema import head_text, load_schema, tail_text
 from grice.models.folder import Card, ModelFolder, file_sha256, open_folder
 from grice.models.loader import (
-    NoSettings,
     Settings,
     model_type,
     read_settings,
-    reference_scheme,
 )
-from grice.models.products import single_threaded
+from grice.models.mlp import single_threaded
 from grice.models.protocols import Encoder
 from grice.numeric import unit_dot
 
@@ -463,13 +461,12 @@ def encoded(texts: Iterable[str], encoder: Encoder) -> dict[str, Vector]:
     return dict(zip(distinct, encoder.encode(distinct), strict=True)) if distinct else {}
 
 
-@model_type("knowledge", task="knowledge", protocol=KnowledgeBase, settings=NoSettings)
-def knowledge(folder: ModelFolder, _: NoSettings, loader: ModelLoader) -> StoredKnowledge:
+@model_type("knowledge", task="knowledge", protocol=KnowledgeBase, settings=Settings)
+def knowledge(folder: ModelFolder, _: Settings, loader: ModelLoader) -> StoredKnowledge:
     """Open known triples with their encoder."""
     return StoredKnowledge(folder, loader.encoder_of(folder, Encoder))
 
 
-@reference_scheme("file")
 def own_model(place: str) -> ModelFolder:
     """Return the model of ``file:FOLDER``, or the triples of ``file:MY.tsv``."""
     path = Path(place)
@@ -497,8 +494,8 @@ def own_model(place: str) -> ModelFolder:
     return ModelFolder(path.parent, card, digest[:8])
 
 
-@model_type("own-triples", task="knowledge", protocol=KnowledgeBase, settings=NoSettings)
-def own_triples(folder: ModelFolder, _: NoSettings, loader: ModelLoader) -> StoredKnowledge:
+@model_type("own-triples", task="knowledge", protocol=KnowledgeBase, settings=Settings)
+def own_triples(folder: ModelFolder, _: Settings, loader: ModelLoader) -> StoredKnowledge:
     """Open triples of your own, merged with the shipped ones."""
     base = loader.dependency(folder, BASE, StoredKnowledge, "knowledge")
     (name,) = folder.card.files

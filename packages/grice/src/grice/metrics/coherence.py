@@ -351,7 +351,7 @@ class DialogueHead:
         Both are 0 to 1, higher is better; that of a turn is the probability that it was not put
         there or changed on purpose.
         """
-        from grice.models.products import single_threaded
+        from grice.models.mlp import single_threaded
 
         texts = [text for dialogue in dialogues for text in dialogue.texts]
         # Words first: reading the states of tokens leaves the vectors behind.
@@ -381,7 +381,7 @@ class DialogueHead:
 
         A long conversation is read in stretches, each with turns before and after it.
         """
-        from grice.models.products import single_threaded
+        from grice.models.mlp import single_threaded
 
         outputs, numbers = [], []
         with single_threaded():

@@ -459,7 +459,7 @@ class ReplacedTokenDetector:
 
     def odds(self, states: Array) -> Array:
         """Return the log odds that a token does not belong, of all but the first and the last."""
-        from grice.models.products import single_threaded
+        from grice.models.mlp import single_threaded
         from grice.models.spans import neighbourhood
 
         if len(states) < 3:

@@ -136,24 +136,6 @@ class Cache:
         return [answers[item] for item in items]
 
 
-class NoCache(Cache):
-    """A cache that stores nothing."""
-
-    def __init__(self) -> None:
-        """Open no file."""
-
-    def get(self, keys: Iterable[bytes]) -> dict[bytes, bytes]:
-        """Return nothing."""
-        del keys
-        return {}
-
-    def put(self, answers: Mapping[bytes, bytes]) -> None:
-        """Store nothing."""
-
-
-NO_CACHE = NoCache()
-
-
 def cache_files(folder: Path) -> list[Path]:
     """Return the cache files of a folder, those of earlier layouts too."""
     return sorted(folder.glob("answers*.sqlite*"))

@@ -9,27 +9,35 @@ rows beside it.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import ctranslate2
 import msgspec
 import numpy as np
 
 from grice.errors import InputError
-from grice.models.batching import MAX_BATCH_TOKENS, batches_by_length, run_apart, run_batches
 from grice.models.loader import Settings, model_type
 from grice.models.protocols import CausalLM, PromptEncoder, PromptPart, TokenScore
-from grice.models.tokenization import PromptTokenizer
+from grice.models.tokenization import (
+    MAX_BATCH_TOKENS,
+    batches_by_length,
+    beginning,
+    ending,
+    is_longer,
+    open_tokenizer,
+    run_apart,
+    run_batches,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import TypeAlias
 
     from numpy.typing import NDArray
+    from tokenizers import Encoding
 
-    from grice.models.cache import Cache
     from grice.models.folder import ModelFolder
     from grice.models.loader import Mode, ModelLoader
     from grice.models.protocols import Prompt, Vector
@@ -62,7 +70,51 @@ def open_decoder(folder: ModelFolder, mode: Mode, threads: int) -> ctranslate2.G
     )
 
 
-class WindowedLM(ABC):
+class PromptTokens(NamedTuple):
+    """The tokens of a prompt.
+
+    Attributes:
+        targets: The number of the part of each token, -1 if that is not a target.
+        offsets: The characters of its part that each token covers.
+    """
+
+    tokens: list[str]
+    targets: list[int]
+    offsets: list[tuple[int, int]]
+
+
+class PromptReader:
+    """A language model that reads a limited number of tokens at once."""
+
+    def __init__(self, folder: ModelFolder, settings: CausalSettings, loader: ModelLoader) -> None:
+        self.tokenizer = open_tokenizer(folder)
+        self.max_tokens = settings.max_tokens
+        self.cache, self.threads = loader.cache, loader.workers
+        self._room = settings.max_tokens // 2
+
+    def read_prompt(self, prompt: Prompt) -> PromptTokens:
+        """Return the first half window of each target, and the last one of each other part."""
+        read = PromptTokens([], [], [])
+        for number, part in enumerate(prompt):
+            cut = beginning if part.target else ending
+            kept = slice(self._room) if part.target else slice(-self._room, None)
+            encoding = self.encode(cut(part.text, self._room))
+            tokens = encoding.tokens[kept]
+            read.tokens.extend(tokens)
+            read.targets.extend([number if part.target else -1] * len(tokens))
+            read.offsets.extend(encoding.offsets[kept])
+        return read
+
+    def truncated(self, texts: Sequence[str]) -> list[bool]:
+        """Return for each text whether it is longer than half of what the model reads."""
+        return [is_longer(self.tokenizer, text, self._room) for text in texts]
+
+    def encode(self, text: str) -> Encoding:
+        """Return the tokens of a text without special ones."""
+        return self.tokenizer.encode(text, add_special_tokens=False)
+
+
+class WindowedLM(PromptReader):
     """Scores of tokens; a subclass computes the log probabilities of windows.
 
     A prompt is read once. One that is longer than the model reads is read in windows that overlap
@@ -70,30 +122,12 @@ class WindowedLM(ABC):
     nothing before it and is left out.
     """
 
-    def __init__(
-        self,
-        folder: ModelFolder,
-        identity: str,
-        max_tokens: int,
-        cache: Cache,
-        *,
-        batch_tokens: int = 1,
-        threads: int = 1,
-    ) -> None:
-        self.identity = identity
-        self.prompts = PromptTokenizer(folder, max_tokens)
-        self.max_tokens = max_tokens
-        self.cache = cache
-        self.threads = threads
-        self._batch_tokens = batch_tokens
-
-    def truncated(self, texts: Sequence[str]) -> list[bool]:
-        """Return for each text whether it is longer than half of what the model reads."""
-        return self.prompts.truncated(texts)
+    identity: str
+    _batch_tokens = 1
 
     def token_scores(self, prompts: Sequence[Prompt]) -> list[list[list[TokenScore]]]:
         """Return for each prompt the tokens of each of its target spans, in order."""
-        read = [self.prompts.read(prompt) for prompt in prompts]
+        read = [self.read_prompt(prompt) for prompt in prompts]
         values = self.cache.cached_arrays(
             self.identity, [tuple(row.tokens) for row in read], self._computed, np.float32
         )
@@ -169,14 +203,9 @@ class EmbeddedCausalLM(WindowedLM):
     """
 
     def __init__(self, folder: ModelFolder, settings: CausalSettings, loader: ModelLoader) -> None:
-        super().__init__(
-            folder,
-            decoder_identity(folder, loader.mode),
-            settings.max_tokens,
-            loader.cache,
-            batch_tokens=MAX_BATCH_TOKENS if loader.mode == "fast" else 1,
-            threads=loader.workers,
-        )
+        super().__init__(folder, settings, loader)
+        self.identity = decoder_identity(folder, loader.mode)
+        self._batch_tokens = MAX_BATCH_TOKENS if loader.mode == "fast" else 1
         self.open_engine = partial(open_decoder, folder, loader.mode, loader.workers)
         self.engine = self.open_engine()
 
@@ -197,7 +226,7 @@ class StateSettings(CausalSettings, frozen=True):
     scale: str
 
 
-class LanguageModelEncoder:
+class LanguageModelEncoder(PromptReader):
     """A decoder without its last layers and its vocabulary, as an encoder of prompts.
 
     Its middle layers show more of the sense of a text than the final probabilities do; small heads
@@ -205,16 +234,10 @@ class LanguageModelEncoder:
     """
 
     def __init__(self, folder: ModelFolder, settings: StateSettings, loader: ModelLoader) -> None:
+        super().__init__(folder, settings, loader)
         self.identity = decoder_identity(folder, loader.mode)
         self.dimensions = len(settings.scale)
-        self._prompts = PromptTokenizer(folder, settings.max_tokens)
-        self._max_tokens = settings.max_tokens
-        self._cache, self._threads = loader.cache, loader.workers
         self._engine = open_decoder(folder, loader.mode, loader.workers)
-
-    def truncated(self, texts: Sequence[str]) -> list[bool]:
-        """Return for each text whether it is longer than half of what the model reads."""
-        return self._prompts.truncated(texts)
 
     def mean_states(self, prompts: Sequence[Prompt]) -> list[list[Vector]]:
         """Return for each prompt the mean hidden state of each of its target spans.
@@ -222,11 +245,11 @@ class LanguageModelEncoder:
         A prompt is read once, in windows that overlap by half where it is longer than the model
         reads. A span without tokens has zeros. States are of half precision.
         """
-        read = [self._prompts.read(prompt) for prompt in prompts]
-        means = self._cache.cached_arrays(
+        read = [self.read_prompt(prompt) for prompt in prompts]
+        means = self.cache.cached_arrays(
             self.identity,
             [(tuple(row.tokens), tuple(row.targets)) for row in read],
-            lambda rows: run_apart(self._means, rows, self._threads),
+            lambda rows: run_apart(self._means, rows, self.threads),
             np.float16,
         )
         nothing = np.zeros(self.dimensions, np.float32)
@@ -243,11 +266,11 @@ class LanguageModelEncoder:
         parts = [np.zeros((0, self.dimensions), np.float32)]
         done = start = 0
         while done < len(tokens):
-            window = list(tokens[start : start + self._max_tokens])
+            window = list(tokens[start : start + self.max_tokens])
             states = np.asarray(self._engine.forward_batch([window], return_log_probs=False))[0]
             parts.append(states[done - start :].astype(np.float32))
             done = start + len(window)
-            start += self._max_tokens // 2
+            start += self.max_tokens // 2
         states, numbers = np.concatenate(parts), np.array(targets)
         means = [states[numbers == number].mean(axis=0) for number in _numbers(targets)]
         return np.array(means, np.float16).reshape(-1, self.dimensions)

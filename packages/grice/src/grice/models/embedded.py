@@ -1,13 +1,10 @@
 """The shipped engine: CTranslate2 on int8 files, without torch.
 
-Two modes. ``fast`` computes in int8: sums of integers are exact in any order, and the weights are
-such that they saturate on no processor (``conversion.py``). What is left in floating
-point reads one token, or the tokens of one text, in arrays of a fixed width. ``exact`` computes in
-float32, one text at a time, since there the bits of a row depend on the rows beside it. So in both
-the bits of a text's answer are the same in every batch.
-
-In ``fast`` a text is padded to the next multiple of four tokens, whoever its neighbours are, and a
-batch holds only texts of one such width.
+The bits of a text's answer are the same in every batch. ``fast`` computes in int8: sums of
+integers are exact in any order, and the weights saturate on no processor (``conversion.py``); a
+text is padded to the next multiple of four tokens, and a batch holds texts of one such width.
+``exact`` computes in float32, one text at a time, since there the bits of a row depend on the rows
+beside it.
 """
 
 from __future__ import annotations
@@ -18,27 +15,30 @@ import ctranslate2
 import numpy as np
 
 from grice.errors import InputError
-from grice.models.batching import (
+from grice.models.cache import cache_key
+from grice.models.loader import Settings, model_type
+from grice.models.protocols import Encoder, Generated, TextScorer
+from grice.models.tokenization import (
+    CHARACTERS,
     MAX_BATCH_TOKENS,
     WIDTH,
-    batches_by_width,
+    batches_by_length,
+    beginning,
     groups,
+    is_longer,
+    open_tokenizer,
     padded,
     run_batches,
+    tokenizable,
 )
-from grice.models.cache import NO_CACHE, cache_key
-from grice.models.loader import NoSettings, Settings, model_type, read_settings
-from grice.models.protocols import Encoder, Generated, TextScorer
-from grice.models.tokenization import CHARACTERS, beginning, open_tokenizer, tokenizable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
-    from grice.models.cache import Cache
     from grice.models.folder import ModelFolder
-    from grice.models.loader import Mode, ModelLoader
+    from grice.models.loader import ModelLoader
     from grice.models.protocols import Vector
 
     Offsets: TypeAlias = list[tuple[int, int]]
@@ -77,26 +77,18 @@ class EmbeddedEncoder:
     A text longer than the model reads keeps its end, the part nearest to what comes next.
     """
 
-    def __init__(
-        self, folder: ModelFolder, *, mode: Mode, threads: int, cache: Cache = NO_CACHE
-    ) -> None:
-        settings = read_settings(folder, EncoderSettings)
-        arithmetic = settings.arithmetic or _COMPUTE[mode]
+    def __init__(self, folder: ModelFolder, settings: EncoderSettings, loader: ModelLoader) -> None:
+        arithmetic = settings.arithmetic or _COMPUTE[loader.mode]
         engine = f"ct2-{ctranslate2.__version__}/width-{WIDTH}"
-        self.identity = f"{folder.identity}/{mode}/{engine}"
+        self.identity = f"{folder.identity}/{loader.mode}/{engine}"
         self.dimensions = settings.dimensions
         self._tokenizer = open_tokenizer(folder)
-        self._max_tokens = settings.max_tokens
-        self._threads = threads
-        self.cache = cache
+        self._room = settings.max_tokens - 2  # beside [CLS] and [SEP]
+        self.cache, self._threads = loader.cache, loader.workers
         self._hooks: list[ForwardHook] = []
         self._max_batch_tokens = MAX_BATCH_TOKENS if arithmetic == "int8" else 1
         self._engine = ctranslate2.Encoder(
-            str(folder.path),
-            device="cpu",
-            compute_type=arithmetic,
-            inter_threads=threads,
-            intra_threads=1,
+            str(folder.path), compute_type=arithmetic, inter_threads=loader.workers, intra_threads=1
         )
 
     def add_forward_hook(self, hook: ForwardHook) -> None:
@@ -124,16 +116,7 @@ class EmbeddedEncoder:
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
         """Return for each text whether it holds more tokens than the model reads."""
-        room = self._max_tokens - 2
-        # A token covers at least one character, so a short text needs no look.
-        return [
-            len(text) > room
-            and (
-                len(text) > room * CHARACTERS
-                or len(self._tokenizer.encode(text, add_special_tokens=False).ids) > room
-            )
-            for text in texts
-        ]
+        return [is_longer(self._tokenizer, text, self._room) for text in texts]
 
     def _vectors(self, texts: Sequence[str]) -> list[Vector]:
         return self._forward(texts, lambda states, _: _pool(states))
@@ -150,8 +133,8 @@ class EmbeddedEncoder:
             for i, states in zip(batch, self._states(rows), strict=True):
                 answers[i] = use(states, tokens[i][1])
 
-        lengths = [len(ids) for ids, _ in tokens]
-        run_batches(compute, batches_by_width(lengths, self._max_batch_tokens), self._threads)
+        widths = [padded(len(ids)) for ids, _ in tokens]
+        run_batches(compute, batches_by_length(widths, self._max_batch_tokens), self._threads)
         return answers
 
     def _states(self, rows: Sequence[Sequence[int]]) -> list[NDArray[np.float32]]:
@@ -164,7 +147,7 @@ class EmbeddedEncoder:
         return [state[:length] for state, length in zip(states, lengths, strict=True)]
 
     def _tokenize(self, texts: Sequence[str]) -> list[tuple[list[int], Offsets]]:
-        room = self._max_tokens - 2
+        room = self._room
         skipped = [max(0, len(text) - room * CHARACTERS) for text in texts]
         encodings = self._tokenizer.encode_batch(
             [tokenizable(text[skip:]) for text, skip in zip(texts, skipped, strict=True)]
@@ -189,10 +172,9 @@ def _pool(states: NDArray[np.float32]) -> Vector:
     return vector
 
 
-@model_type("encoder", task="sentence vectors", protocol=Encoder, settings=NoSettings)
-def encoder(folder: ModelFolder, _: NoSettings, loader: ModelLoader) -> EmbeddedEncoder:
-    """Open an encoder with a cache."""
-    return EmbeddedEncoder(folder, mode=loader.mode, threads=loader.workers, cache=loader.cache)
+encoder = model_type(
+    "encoder", task="sentence vectors", protocol=Encoder, settings=EncoderSettings
+)(EmbeddedEncoder)
 
 
 class GeneratorSettings(Settings, frozen=True):
@@ -211,21 +193,16 @@ class EmbeddedGenerator:
     """
 
     def __init__(
-        self, folder: ModelFolder, *, mode: Mode, threads: int, cache: Cache = NO_CACHE
+        self, folder: ModelFolder, settings: GeneratorSettings, loader: ModelLoader
     ) -> None:
-        self.identity = f"{folder.identity}/{mode}/ct2-{ctranslate2.__version__}"
-        self._settings = read_settings(folder, GeneratorSettings)
-        arithmetic = self._settings.arithmetic or _COMPUTE[mode]
+        self.identity = f"{folder.identity}/{loader.mode}/ct2-{ctranslate2.__version__}"
+        self._settings = settings
+        arithmetic = settings.arithmetic or _COMPUTE[loader.mode]
         self._tokenizer = open_tokenizer(folder)
         self._alone = arithmetic != "int8"
-        self._threads = threads
-        self.cache = cache
+        self.cache, self._threads = loader.cache, loader.workers
         self._engine = ctranslate2.Translator(
-            str(folder.path),
-            device="cpu",
-            compute_type=arithmetic,
-            inter_threads=threads,
-            intra_threads=1,
+            str(folder.path), compute_type=arithmetic, inter_threads=loader.workers, intra_threads=1
         )
 
     def generate(
@@ -350,7 +327,6 @@ def _starts(begin: Sequence[str] | None, count: int) -> Sequence[str]:
     return [""] * count if begin is None else begin
 
 
-@model_type("generator", task="likelihood", protocol=TextScorer, settings=NoSettings)
-def generator(folder: ModelFolder, _: NoSettings, loader: ModelLoader) -> EmbeddedGenerator:
-    """Open an encoder-decoder with a cache."""
-    return EmbeddedGenerator(folder, mode=loader.mode, threads=loader.workers, cache=loader.cache)
+generator = model_type(
+    "generator", task="likelihood", protocol=TextScorer, settings=GeneratorSettings
+)(EmbeddedGenerator)

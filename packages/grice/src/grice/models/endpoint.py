@@ -24,7 +24,7 @@ from grice.errors import ModelError, StoppedError, plural, shortened
 from grice.models.cache import cache_key
 from grice.models.chat_records import RecordReader, UnreadableError, utf8
 from grice.models.folder import Card, ModelFolder
-from grice.models.loader import Settings, model_type, reference_scheme
+from grice.models.loader import Settings, model_type
 from grice.models.protocols import Chat, Unanswered
 
 if TYPE_CHECKING:
@@ -523,7 +523,6 @@ def endpoint_chat(
     return EndpointChat(settings.model, settings.url, folder.identity, loader)
 
 
-@reference_scheme("openai")
 def openai_model(place: str) -> ModelFolder:
     """Return a model without files for the chat model of ``openai:MODEL@URL``."""
     # The name of a model may hold an @; an address with a user before its host is refused.

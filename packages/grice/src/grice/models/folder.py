@@ -23,7 +23,6 @@ from grice import distributions
 from grice.data import Json
 from grice.errors import ModelFolderError, OutputError, did_you_mean, os_reason
 from grice.files import write_text
-from grice.models.loader import reference_scheme
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -35,7 +34,7 @@ MOST_BYTES = 2**20
 """Length of the longest card that is read; those that ship have some 30 KB."""
 
 STARTS = {".gz": b"\x1f\x8b", ".npy": b"\x93NUMPY", ".sqlite": b"SQLite"}
-"""First bytes of files by suffix."""
+"""First bytes of files by suffix; some files are opened late."""
 
 CardValue: TypeAlias = "str | int | float | Sequence[str] | Sequence[int] | Sequence[float]"
 """A value in a card: the types that JSON and TOML share."""
@@ -137,12 +136,6 @@ def open_folder(place: str | Path) -> ModelFolder:
         if problem := _file_problem(path, name, expected):
             raise ModelFolderError(f"model {card.name!r}: {problem}")
     return ModelFolder(path, card, _digest(card))
-
-
-@reference_scheme("builtin")
-def shipped_model(name: str) -> ModelFolder:
-    """Return the folder of ``builtin:NAME``."""
-    return open_folder(name)
 
 
 def read_card(folder: Path) -> Card:

@@ -1,41 +1,32 @@
 """Loads models by reference, each once, with everything they depend on.
 
-A reference is ``SCHEME:PLACE``. A scheme turns the place into a :class:`ModelFolder`, whose card
-states the type of the model:
-
-    @reference_scheme("team")
-    def team_model(place: str) -> ModelFolder:
-        return open_folder(SHARED / place)
-
-A type is declared by one decorated function:
-
-    class LoudSettings(Settings, frozen=True):
-        weight: float = 1.0
+A reference is ``SCHEME:PLACE``. A scheme is a function from the place to a :class:`ModelFolder`,
+whose card states the type of the model. A type is declared by one decorated function:
 
     @model_type("loud-head", task="relevance", protocol=PairClassifier, settings=LoudSettings)
     def loud_head(folder: ModelFolder, settings: LoudSettings, loader: ModelLoader) -> LoudHead:
         return LoudHead(folder, settings.weight, loader.encoder_of(folder, Encoder))
 
 Those of grice are in :data:`MODEL_TYPES` and :data:`SCHEMES`, those of other packages in the entry
-point groups ``grice.models`` and ``grice.schemes``, as ``name = "package.module:function"``. A
-module is imported when a model of its type is loaded.
+point groups ``grice.models`` and ``grice.schemes``, as ``name = "package.module:function"``
+(``docs/plugins.md``). A module is imported when a model of its type is loaded.
 """
 
 from __future__ import annotations
 
-import math
+import json
 import os
-import re
+from functools import cached_property
 from importlib import metadata
-from typing import TYPE_CHECKING, Generic, Literal, NamedTuple, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar, overload
 
 import msgspec
 
 from grice import distributions
-from grice.errors import GriceError, ModelError, ModelFolderError, out_of_memory, shortened
+from grice.errors import GriceError, ModelError, ModelFolderError, out_of_memory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
     from typing import Self
 
@@ -78,30 +69,24 @@ MODEL_TYPES = {
 }
 
 SCHEMES = {
-    "builtin": "grice.models.folder:shipped_model",
+    "builtin": "grice.models.folder:open_folder",
     "file": "grice.knowledge.store:own_model",
     "hf": "grice.models.store:hub_model",
     "model": "grice.models.store:stored_model",
     "openai": "grice.models.endpoint:openai_model",
 }
 
-MAX_DEPTH = 8
 MAX_MODELS = 64
-"""Limits on the depth and size of a model's dependency tree; those of shipped models have 4."""
+"""Limit on the size of a model's dependency tree; those of shipped models have 4."""
 
 
 class Settings(msgspec.Struct, frozen=True):
     """Settings that a type reads from a card's ``[settings]``; others there are left alone."""
 
 
-class NoSettings(Settings, frozen=True):
-    """Settings of a type that reads none."""
-
-
 P = TypeVar("P")
 P_co = TypeVar("P_co", covariant=True)
 S = TypeVar("S", bound=Settings)
-T = TypeVar("T", bound="ModelType[object] | Scheme")
 
 
 class ModelType(NamedTuple, Generic[P_co]):
@@ -125,13 +110,6 @@ class ModelType(NamedTuple, Generic[P_co]):
     convert: Convert | None = None
 
 
-class Scheme(NamedTuple):
-    """A scheme of references; ``find`` returns the model folder at a place."""
-
-    name: str
-    find: Callable[[str], ModelFolder]
-
-
 def model_type(
     name: str,
     *,
@@ -152,11 +130,6 @@ def model_type(
     return declare
 
 
-def reference_scheme(name: str) -> Callable[[Callable[[str], ModelFolder]], Scheme]:
-    """Return a decorator that turns a function from a place to a folder into a :class:`Scheme`."""
-    return lambda find: Scheme(name, find)
-
-
 class ModelLoader:
     """Loads models by reference and keeps them.
 
@@ -173,7 +146,12 @@ class ModelLoader:
     """
 
     def __init__(
-        self, *, mode: Mode, workers: int, cache: Path | None, terms: ClientOptions | None = None
+        self,
+        *,
+        mode: Mode = "exact",
+        workers: int = 1,
+        cache: Path | None = None,
+        terms: ClientOptions | None = None,
     ) -> None:
         # Here, not above: reading a signature or a help text needs no engine.
         from grice.models.cache import Cache
@@ -186,24 +164,21 @@ class ModelLoader:
         self.workers = workers
         self.cache = Cache(cache)
         self._terms = terms
-        self._requests: RequestCounter | None = None
         self._folders: dict[str, ModelFolder] = {}
         self._dependencies: dict[str, tuple[str, ...]] = {}
         self._loaded: dict[str, object] = {}
 
-    @property
+    @cached_property
     def requests(self) -> RequestCounter:
         """The requests to endpoints, of all models together."""
-        if self._requests is None:
-            from grice.models.endpoint import RequestCounter
+        from grice.models.endpoint import RequestCounter
 
-            self._requests = RequestCounter(self._terms)
-        return self._requests
+        return RequestCounter(self._terms)
 
     @property
     def usage(self) -> tuple[Usage, ...]:
         """The usage of each endpoint model."""
-        return () if self._requests is None else self._requests.usage()
+        return self.requests.usage() if "requests" in vars(self) else ()
 
     def close(self) -> None:
         """Close the cache, and the connections of models that have some."""
@@ -235,15 +210,12 @@ class ModelLoader:
             raise ModelFolderError(
                 f"{reference}: depends on itself: {' → '.join((*above, reference))}"
             )
-        if len(above) > MAX_DEPTH:
-            raise ModelFolderError(f"{above[0]}: its models depend on each other {MAX_DEPTH} deep")
-        if reference not in self._folders:
-            self._folders[reference] = find_folder(reference)
         if reference not in self._dependencies:
+            self._folders[reference] = find_folder(reference)
             found = [reference]
             for dependency in dependencies_of(self._folders[reference].card):
                 found += self.dependencies(dependency, (*above, reference))
-                if len(found) > MAX_MODELS:
+                if len(found) + len(above) > MAX_MODELS:
                     raise ModelFolderError(f"{reference}: depends on more than {MAX_MODELS} models")
             self._dependencies[reference] = tuple(found)
         return self._dependencies[reference]
@@ -322,7 +294,8 @@ def find_model_type(name: str, reference: str) -> ModelType[object]:
         raise ModelError(
             f"{reference}: a model of type {name!r}; this version opens {', '.join(entries)}"
         )
-    return _loaded(entries[name], ModelType)
+    declared: ModelType[object] = _loaded(entries[name])
+    return declared
 
 
 def find_folder(reference: str) -> ModelFolder:
@@ -340,39 +313,27 @@ def find_folder(reference: str) -> ModelFolder:
             + (f"; installed packages add {', '.join(further)}" if further else "")
         )
     try:
-        return _loaded(entries[name], Scheme).find(place)
+        folder: ModelFolder = _loaded(entries[name])(place)
     except (GriceError, ImportError, MemoryError):
         raise
     except Exception as error:
         raise ModelFolderError(f"{reference}: {type(error).__name__}: {error}") from error
+    return folder
 
 
 def read_settings(folder: ModelFolder, wanted: type[S]) -> S:
     """Return the settings of a card, checked against a record of settings."""
     settings = folder.card.settings
     where = f"{folder.path / 'card.toml'}: settings"
-    for name, value in settings.items():
-        if not all(map(math.isfinite, _floats(value))):
-            raise ModelFolderError(f"{where}.{name}: only finite numbers are allowed")
     try:
+        json.dumps(settings, allow_nan=False)
         return msgspec.convert(settings, wanted)
     except msgspec.ValidationError as error:
         problem, _, place = str(error).partition(" - at `$")
-        if missing := re.fullmatch(r"Object missing required field `(\w+)`", problem):
-            raise ModelFolderError(f"{where}.{missing[1]} is missing") from None
-        value = settings[re.split(r"\W", place)[1]]
-        raise ModelFolderError(
-            f"{where}{place.removesuffix('`')}: {problem[0].lower()}{problem[1:]}, "
-            f"found {shortened(repr(value))}"
-        ) from None
-
-
-def _floats(value: object) -> Iterator[float]:
-    if isinstance(value, float):
-        yield value
-    elif isinstance(value, list):
-        for element in value:
-            yield from _floats(element)
+        problem = problem[0].lower() + problem[1:]
+        raise ModelFolderError(f"{where}{place.removesuffix('`')}: {problem}") from None
+    except ValueError:
+        raise ModelFolderError(f"{where}: only finite numbers are allowed") from None
 
 
 def dependencies_of(card: Card) -> tuple[str, ...]:
@@ -404,7 +365,7 @@ def plugin_problems() -> tuple[str, ...]:
             problems.append(f"{_title(entry)} is left out: grice has one of that name")
             continue
         try:
-            _loaded(entry, ModelType if is_type else Scheme)
+            _loaded(entry)
         except ModelError as error:
             problems.append(str(error))
     return tuple(problems)
@@ -418,15 +379,16 @@ def _entries(own: Mapping[str, str], group: str) -> dict[str, metadata.EntryPoin
     return entries
 
 
-def _loaded(entry: metadata.EntryPoint, wanted: type[T]) -> T:
+def _loaded(entry: metadata.EntryPoint) -> Any:  # noqa: ANN401 - a type or a scheme
     try:
         loaded = distributions.load(entry)
     except Exception as error:
         if entry.dist is None:
             raise
         raise ModelError(f"{_title(entry)}: {type(error).__name__}: {error}") from error
-    if not isinstance(loaded, wanted) or loaded.name != entry.name:
-        raise ModelError(f"{_title(entry)}: {entry.value} declares none of that name")
+    is_type = isinstance(loaded, ModelType) and loaded.name == entry.name
+    if not is_type if entry.group == TYPE_GROUP else not callable(loaded):
+        raise ModelError(f"{_title(entry)}: {entry.value} is not one")
     return loaded
 
 

@@ -16,12 +16,11 @@ import msgspec
 import numpy as np
 
 from grice.errors import ModelError, ModelFolderError, os_reason
-from grice.models.batching import run_apart
 from grice.models.causal import MIN_TOKENS, CausalSettings, WindowedLM
 from grice.models.download import copy_files
 from grice.models.loader import Settings, model_type
 from grice.models.protocols import CausalLM, Encoder, PairClassifier
-from grice.models.tokenization import CHARACTERS, beginning, ending, open_tokenizer
+from grice.models.tokenization import CHARACTERS, beginning, ending, open_tokenizer, run_apart
 from grice.numeric import sigmoid, softmax
 
 if TYPE_CHECKING:
@@ -356,16 +355,17 @@ class TransformersCausalLM(WindowedLM):
     """A causal language model; one text at a time, by all threads of torch."""
 
     def __init__(self, folder: ModelFolder, settings: CausalSettings, loader: ModelLoader) -> None:
+        super().__init__(folder, settings, loader)
+        self.threads = 1
         self._network = _Network(folder, "AutoModelForCausalLM")
-        identity = f"{folder.identity}/{self._network.engine}"
-        super().__init__(folder, identity, settings.max_tokens, loader.cache)
+        self.identity = f"{folder.identity}/{self._network.engine}"
 
     def _window_log_probabilities(self, windows: list[Tokens]) -> list[list[float]]:
         return [self._log_probabilities(window) for window in windows]
 
     def _log_probabilities(self, tokens: Tokens) -> list[float]:
         # Every token is one of the vocabulary: it comes from the same tokenizer.
-        ids = [self.prompts.tokenizer.token_to_id(token) or 0 for token in tokens]
+        ids = [self.tokenizer.token_to_id(token) or 0 for token in tokens]
         logits = self._network.logits(input_ids=ids)
         values = logits[:-1].log_softmax(-1)
         taken = self._network.torch.tensor(ids[1:], device=self._network.device)

@@ -15,7 +15,6 @@ import msgspec
 import numpy as np
 
 from grice.errors import ModelFolderError
-from grice.models.cache import NO_CACHE
 from grice.models.loader import Settings, model_type
 from grice.models.mlp import Mlp
 from grice.models.protocols import TaggedSpan
@@ -113,7 +112,7 @@ class SpanHead:
         folder: Path,
         hidden_states: Callable[[Sequence[str]], Sequence[State]],
         identity: str,
-        cache: Cache = NO_CACHE,
+        cache: Cache | None = None,
     ) -> None:
         self.identity = identity
         self._hidden_states = hidden_states
@@ -135,8 +134,9 @@ class SpanHead:
         The confidence of a span is its probability under the chain: that exactly these
         characters are a span, whatever the rest of the text is.
         """
-        form = tuple[TaggedSpan, ...]
-        return self._cache.cached(self.identity, texts, self._tagged, form)
+        if self._cache is None:
+            return self._tagged(texts)
+        return self._cache.cached(self.identity, texts, self._tagged, tuple[TaggedSpan, ...])
 
     def _tagged(self, texts: Sequence[str]) -> list[tuple[TaggedSpan, ...]]:
         tagged: list[list[TaggedSpan]] = [[] for _ in texts]

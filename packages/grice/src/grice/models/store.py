@@ -23,7 +23,6 @@ import msgspec
 from grice.errors import InputError, ModelError, ModelFolderError, did_you_mean, os_reason
 from grice.files import cache_folder, cannot_write, config_folder, make_folder
 from grice.models.folder import Card, ModelFolder, Quality, open_folder, read_card
-from grice.models.loader import reference_scheme
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -199,7 +198,6 @@ def stored(name: str) -> Path:
     return cast("Path", find_stored(name))
 
 
-@reference_scheme("model")
 def stored_model(place: str) -> ModelFolder:
     """Open the model folder of ``model:NAME``."""
     return open_folder(stored(place))
@@ -216,7 +214,6 @@ def parse_hub(place: str) -> tuple[str, str]:
     return match[1], match[2]
 
 
-@reference_scheme("hf")
 def hub_model(place: str) -> ModelFolder:
     """Open the model folder of ``hf:REPO@COMMIT``: in the Hugging Face cache, or added."""
     from huggingface_hub import try_to_load_from_cache

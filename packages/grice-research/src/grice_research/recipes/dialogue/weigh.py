@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from grice.metrics.fluency import FluencyModel
 from grice.models.embedded import EmbeddedGenerator
 from grice.models.folder import open_folder
+from grice.models.loader import ModelLoader
 from grice_research.recipes.common import auc, interval_over, parser_of, write_rows
 from grice_research.recipes.dialogue.train import WORK
 from grice_research.recipes.dialogue.trials import Trial, trials
@@ -64,7 +65,8 @@ def main() -> None:
     options = parser.parse_args()
     every = trials(options.data)
     model = open_folder(options.model)
-    oddness = FluencyModel(model, EmbeddedGenerator(model, mode="exact", threads=1))
+    generator = ModelLoader().load(f"file:{options.model}", EmbeddedGenerator)
+    oddness = FluencyModel(model, generator)
     odd = np.array(oddness.disfluency([trial.reply for trial in every]))
     figures = []
     for task in tasks_of(every):

@@ -23,11 +23,8 @@ from grice.knowledge.generative import (
     START,
     UNKNOWN,
     GenerativeKnowledge,
-    GenerativeSettings,
 )
-from grice.models.embedded import EmbeddedGenerator
-from grice.models.folder import open_folder
-from grice.models.loader import read_settings
+from grice.models.loader import ModelLoader
 from grice_research.places import MODELS
 from grice_research.recipes.common import parser_of, update_card
 from grice_research.recipes.generator.data import Material, material
@@ -140,9 +137,7 @@ def main() -> None:
 
 
 def open_knowledge(directory: Path) -> GenerativeKnowledge:
-    folder = open_folder(directory)
-    generator = EmbeddedGenerator(folder, mode="exact", threads=1)
-    return GenerativeKnowledge(folder, read_settings(folder, GenerativeSettings), generator)
+    return ModelLoader().load(f"file:{directory}", GenerativeKnowledge)
 
 
 def calibrated(data: Path, knowledge: GenerativeKnowledge) -> Calibration:

@@ -26,6 +26,7 @@ from grice.metrics.fluency import FluencyModel
 from grice.metrics.relevance import FluentSettings, PairHead, PairSettings
 from grice.models.embedded import EmbeddedGenerator
 from grice.models.folder import open_folder, shipped_models
+from grice.models.loader import ModelLoader
 from grice.models.protocols import Pair
 from grice.numeric import logits
 from grice_research.benches.breakdowns import is_validation
@@ -113,7 +114,7 @@ def _text(turn: str | dict[str, str]) -> str:
     return turn if isinstance(turn, str) else turn["text"]
 
 
-class ModelLoader(NamedTuple):
+class Judges(NamedTuple):
     """Models of the columns; the networks without any cosine."""
 
     encoder: StoredEncoder
@@ -121,13 +122,13 @@ class ModelLoader(NamedTuple):
     fluency: FluencyModel
 
     @classmethod
-    def shipped(cls, pairs: Sequence[Pair]) -> ModelLoader:
+    def shipped(cls, pairs: Sequence[Pair]) -> Judges:
         """Return those of the package, with the vectors of some pairs; what is new is kept."""
         texts = {text for pair in pairs for text in (*pair.left, pair.right)}
         encoder = StoredEncoder(texts, VectorStore(WORK / "vectors"), VectorStore(WORK / "stacked"))
         opened, below = open_folder("relevance"), open_folder("dialogue")
         head = PairHead(opened, PairSettings(decay=DECAY), encoder)
-        model = EmbeddedGenerator(below, mode="exact", threads=1)
+        model = ModelLoader().load("builtin:dialogue", EmbeddedGenerator)
         return cls(encoder, head, FluencyModel(below, model))
 
     def columns(self, pairs: Sequence[Pair]) -> Floats:
@@ -251,7 +252,7 @@ def main() -> None:
     replies = rated_replies(options.data)
     held = [trial for trial in trials(options.data) if trial.kind in ("true", "random")]
     held_out = [Pair(trial.history, trial.reply) for trial in held]
-    models = ModelLoader.shipped([*(reply.pair for reply in replies), *held_out])
+    models = Judges.shipped([*(reply.pair for reply in replies), *held_out])
     raw = models.columns([reply.pair for reply in replies])
     spread = raw.std(axis=0)
     columns = (raw - raw.mean(axis=0)) / spread

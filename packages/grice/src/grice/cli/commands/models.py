@@ -145,7 +145,7 @@ def verify(names: Sequence[str] = ()) -> Output:
     problems = dict.fromkeys(names or stored_models(), "")
     for name in problems:
         try:
-            stored_model.find(name)
+            stored_model(name)
         except ModelFolderError as error:
             problems[name] = str(error)
     rows = [
