@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
     from grice.data import Json
     from grice.evaluation.datasets import Rated, RatedSet
-    from grice.evaluation.table import Scores
     from grice.models.loader import ModelLoader
+    from grice.scoring.api import Grader
     from grice.stats.inputs import Floats
 
     Column: TypeAlias = list[float | None]
@@ -268,7 +268,7 @@ class BenchContext:
     def __init__(
         self,
         folder: Path | None,
-        loaded: Callable[[Sequence[str]], tuple[Scores, Mapping[str, str]]],
+        loaded: Callable[[Sequence[str]], tuple[Grader, Mapping[str, str]]],
         metrics: Collection[str],
         without: Collection[str] = (),
         models: Callable[[], ModelLoader] | None = None,
@@ -280,7 +280,7 @@ class BenchContext:
         self.without = without
         self._known = known_sets()
         self._sets: dict[str, Rated] = {}
-        self._graders: dict[str, tuple[Scores, Mapping[str, str]]] = {}
+        self._graders: dict[str, tuple[Grader, Mapping[str, str]]] = {}
         self._columns: dict[tuple[str, str], Column] = {}
         self._models = models
 
@@ -328,7 +328,7 @@ class BenchContext:
         values = self.metric_values(metric, name)
         return measured(measure, values, rated, aspect), _signature(signature, rated, on, measure)
 
-    def grader(self, metric: str) -> tuple[Scores, Mapping[str, str]]:
+    def grader(self, metric: str) -> tuple[Grader, Mapping[str, str]]:
         """Return a loaded metric with its signature."""
         if metric not in self._graders:
             self._graders[metric] = self._loaded([metric])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from grice.data import Conversation, Score, Turn
 from grice.errors import InputError, RecordError
-from grice.evaluation.rerank import Blend, Candidate, Filters, Ranked, preferences, rerank
+from grice.evaluation.rerank import Blend, Candidate, Ranked, preferences, rerank
 from grice.scoring import load
 
 PLUGIN = '''
@@ -72,8 +72,8 @@ def order(grader, *candidates, **blend):
     ("blend", "first"),
     [
         ({"rule": "mean"}, 0),
-        ({"rule": "minimum"}, 1),
-        ({"rule": "product"}, 1),
+        ({"rule": "min"}, 1),
+        ({"rule": "geometric"}, 1),
         ({"rule": "mean", "weights": {"two": 3.0}}, 1),
         ({"held_out": ("one",)}, 1),
     ],
@@ -154,13 +154,13 @@ def test_a_record_without_candidates_names_the_fields_that_it_has(grader):
         ({"weights": {"one": 0.0}}, "above 0"),
         ({"weights": {"one": 1.0}, "held_out": ("one",)}, "takes no weight"),
         ({"vetoes": {"one": math.nan}}, "finite"),
-        ({"rule": "minimum", "weights": {"one": 1.0}}, "takes no weights"),
+        ({"rule": "min", "weights": {"one": 1.0}}, "takes no weights"),
         ({"held_out": ("one", "two")}, "no metric is left"),
     ],
 )
 def test_a_blend_that_does_not_fit_is_refused_before_anything_is_scored(grader, blend, problem):
     with pytest.raises(InputError, match=problem):
-        rerank([], grader.scorer, Blend(**blend))
+        list(rerank([], grader.scorer, Blend(**blend)))
 
 
 FIGURES = st.floats(0.0, 1.0).map(lambda figure: round(figure, 3))
@@ -193,7 +193,7 @@ GOOD, BAD = candidate("Four words are here.", 0.8, one=0.8), candidate("Two word
 
 def test_the_best_and_the_worst_make_a_pair_as_trainers_read_it():
     middle = candidate("Between.", 0.5, one=0.5)
-    [pair] = preferences([ranking(GOOD, middle, BAD)], Filters(), Counter())
+    [pair] = preferences([ranking(GOOD, middle, BAD)], Counter())
     assert pair.chosen == [{"role": "assistant", "content": "Four words are here."}]
     assert pair.rejected == [{"role": "assistant", "content": "Two words."}]
     assert pair.margin == pytest.approx(0.7)
@@ -203,21 +203,21 @@ def test_the_best_and_the_worst_make_a_pair_as_trainers_read_it():
 
 def test_roles_of_a_chat_stay():
     turns = (Turn("s", "Be kind.", "system"), Turn("u", "Hi.", "user"), Turn("m", "Yes?", "model"))
-    [pair] = preferences([ranking(GOOD, BAD, turns=turns)], Filters(), Counter())
+    [pair] = preferences([ranking(GOOD, BAD, turns=turns)], Counter())
     assert [message["role"] for message in pair.prompt] == ["system", "user", "assistant"]
 
 
 @pytest.mark.parametrize(
     ("filters", "candidates", "why"),
     [
-        (Filters(margin=0.9), (GOOD, BAD), "too close"),
-        (Filters(margin=0.0), (GOOD, candidate("Same.", 0.8, one=0.8)), "too close"),
-        (Filters(length_ratio=1.5), (GOOD, BAD), "lengths too different"),
-        (Filters(agreement=True), (GOOD, candidate("x", 0.1, one=0.9)), "metrics disagree"),
-        (Filters(), (GOOD, candidate("Four  words are here.", 0.1)), "the same text"),
-        (Filters(), (GOOD, candidate("", None)), "fewer than two candidates, or all vetoed"),
+        ({"margin": 0.9}, (GOOD, BAD), "too close"),
+        ({"margin": 0.0}, (GOOD, candidate("Same.", 0.8, one=0.8)), "too close"),
+        ({"length_ratio": 1.5}, (GOOD, BAD), "lengths too different"),
+        ({"agreement": True}, (GOOD, candidate("x", 0.1, one=0.9)), "metrics disagree"),
+        ({}, (GOOD, candidate("Four  words are here.", 0.1)), "the same text"),
+        ({}, (GOOD, candidate("", None)), "fewer than two candidates, or all vetoed"),
         (
-            Filters(),
+            {},
             (candidate("a", 0.8, vetoed=("one",)), candidate("b", 0.1, vetoed=("one",))),
             "fewer than two candidates, or all vetoed",
         ),
@@ -225,11 +225,11 @@ def test_roles_of_a_chat_stay():
 )
 def test_pairs_that_do_not_hold_are_left_out_and_counted(filters, candidates, why):
     refused = Counter()
-    assert not list(preferences([ranking(*candidates)], filters, refused))
+    assert not list(preferences([ranking(*candidates)], refused, **filters))
     assert refused == {why: 1}
 
 
 @pytest.mark.parametrize("filters", [{"margin": -1.0}, {"length_ratio": 0.5}])
 def test_filters_out_of_range_are_refused(filters):
     with pytest.raises(InputError):
-        Filters(**filters)
+        list(preferences([], Counter(), **filters))

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from grice.cli.derive import OutputPath, Scoring
-    from grice.evaluation.table import Scores
     from grice.models.loader import ModelLoader
+    from grice.scoring.api import Grader
     from grice.tables import View
     from grice_research.context import BenchContext
     from grice_research.figures import Figure
@@ -88,7 +88,7 @@ def _bench_context(
     from grice.evaluation.datasets import data_folder
     from grice_research.context import BenchContext, metric_and_preset
 
-    def loaded(columns: Sequence[str]) -> tuple[Scores, Mapping[str, str]]:
+    def loaded(columns: Sequence[str]) -> tuple[Grader, Mapping[str, str]]:
         parts = [metric_and_preset(column) for column in columns]
         names = [metric for metric, _ in parts]
         computed.update(names)

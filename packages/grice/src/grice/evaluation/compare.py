@@ -14,7 +14,6 @@ from grice.evaluation.scores import read_scores
 from grice.evaluation.table import (
     STATUSES,
     TURN_BITS,
-    ConversationNames,
     Ids,
     MetricScores,
     ScoreTable,
@@ -33,17 +32,14 @@ from grice.stats.comparison import (
     verdict,
 )
 from grice.stats.estimate import FEW, Estimate
-from grice.tables import with_interval
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from grice.data import Evidence, Triple
 
-ITEMS = 3
-"""Items shown of a conversation that moved."""
-CHANGES = 5
-"""Changes of evidence kept per item."""
+ITEMS, CHANGES = 3, 5
+"""Items shown of a conversation that moved, and changes of evidence of an item."""
 NAMED = 5
 """Items of one file only that are named."""
 BASELINE, OTHER = "baseline", "other"
@@ -53,7 +49,7 @@ Sides: TypeAlias = dict[str, tuple[MetricScores, MetricScores]]
 
 
 class EvidenceChange(msgspec.Struct, frozen=True):
-    """A piece of evidence that differs."""
+    """A piece of evidence that differs; None on a side that lacks it."""
 
     what: str
     measure: str
@@ -142,14 +138,14 @@ def compare(
     paired = any(len(np.intersect1d(a.items, b.items)) for a, b in sides.values())
     if not paired:
         numbers = [
-            np.concatenate([part[i].conversations for part in sides.values()]) for i in (0, 1)
+            np.concatenate([pair[i].conversations for pair in sides.values()]) for i in (0, 1)
         ]
         if shared := len(np.intersect1d(numbers[0], numbers[1])):
             raise InputError(
                 f"{baseline} and {other} share {plural(shared, 'conversation')}, but no turn of "
                 "them was judged in both: score the same turns in both (--speaker)"
             )
-    joined = {name: _both_ok(a, b) if paired else (a, b) for name, (a, b) in sides.items()}
+    joined = {name: _both_ok(*pair) if paired else pair for name, pair in sides.items()}
     tests = _tests(joined, paired=paired, level=level, seed=seed)
     furthest = _moved((baseline, other), joined, ids, moved, texts) if paired else {}
     metrics = []
@@ -170,16 +166,9 @@ def compare(
                 "named": tuple(named),
                 "moved": furthest[name],
             }
+        says = "fewer than two conversations with a value on both sides: nothing can be said"
         if test is not None:
-            says = _says(test, fields.get("power"), paired=paired, given=difference is not None)
-        elif paired:
-            says = (
-                f"{plural(len(a.items), 'item')} of "
-                f"{plural(len(np.unique(a.conversations)), 'conversation')} with a value in both "
-                "files; nothing can be said of a difference with fewer than two conversations"
-            )
-        else:
-            says = "fewer than two conversations with a value on a side: nothing can be said"
+            says = _says(test, fields.get("power"), paired=paired)
         metrics.append(
             MetricDifference(
                 metric=name,
@@ -195,7 +184,7 @@ def compare(
         )
     left_out = tuple(
         f"{name}: {have.source} alone has it"
-        for have, lack in ((first, second), (second, first))
+        for have, lack in (tables, tables[::-1])
         for name in have.metrics
         if name not in lack.metrics
     )
@@ -214,13 +203,10 @@ def _shared_metrics(first: ScoreTable, second: ScoreTable, *, across_signatures:
         a, b = first.metrics[name].signatures, second.metrics[name].signatures
         if len(a) == 1 and a == b:
             continue
-        lines = "".join(
-            f"\n  {part.source}: {signature}"
-            for part, signatures in ((first, a), (second, b))
-            for signature in signatures
-        )
+        lines = [f"\n  {first.source}: {signature}" for signature in a]
+        lines += [f"\n  {second.source}: {signature}" for signature in b]
         raise InputError(
-            f"{name} was not computed alike, so its numbers do not compare:{lines}\n"
+            f"{name} was not computed alike, so its numbers do not compare:{''.join(lines)}\n"
             "  score both with the same version, models and options, or give "
             "--across-signatures if the change of the metric is what you want to see"
         )
@@ -244,26 +230,20 @@ def _statuses(a: MetricScores, b: MetricScores) -> dict[str, int]:
 
 def _tests(joined: Sides, *, paired: bool, level: float, seed: int) -> dict[str, Ranking]:
     """Test each metric, with p-values and verdicts corrected for the number of metrics."""
-    tests = {}
+    tests: dict[str, Ranking] = {}
     for name, (a, b) in joined.items():
         given = [side.values[np.isfinite(side.values)] for side in (a, b)]
-        test = None
         bounds = metric_range(name, a.signatures[0], *given)
         if paired and len(np.unique(a.conversations)) > 1:
-            test = compare_systems(
-                {BASELINE: a.given, OTHER: b.given},
-                groups=a.conversations,
-                baseline=BASELINE,
-                bounds=bounds,
-                level=level,
-                seed=seed,
-            )
+            tests[name] = compare_systems(
+                {BASELINE: a.given, OTHER: b.given}, groups=a.conversations, baseline=BASELINE,
+                bounds=bounds, level=level, seed=seed,
+            )  # fmt: skip
         elif not paired and all(map(len, given)):
             scores = {OTHER: b.values, BASELINE: a.values}
             groups = {OTHER: b.conversations, BASELINE: a.conversations}
-            test = compare_unpaired(scores, groups, bounds=bounds, level=level)
-        if test is not None:
-            tests[name] = test
+            if test := compare_unpaired(scores, groups, bounds=bounds, level=level):
+                tests[name] = test
     p_values = holm([test.comparisons[0].p_single for test in tests.values()])
     for (name, test), p in zip([*tests.items()], p_values, strict=True):
         [comparison] = test.comparisons
@@ -285,35 +265,33 @@ def _power(
     return items_needed(b.given, a.given, difference=size, groups=a.conversations, level=gap.level)
 
 
-def _says(test: Ranking, power: Power | None, *, paired: bool, given: bool) -> str:
-    """Return a comparison in words."""
+def _says(test: Ranking, power: Power | None, *, paired: bool) -> str:
+    """Return the outcome of a comparison in words."""
     [comparison] = test.comparisons
-    gap = comparison.difference
-    figures = f"{with_interval(gap, '+.3f', '.3f')}, p {comparison.p_value:.2g}, "
+    gap, few = comparison.difference, ""
     if paired:
-        figures += f"n {gap.n} in {gap.groups} conversations"
-        few = f"; fewer than {FEW} conversations: a rough guide" if (gap.groups or 0) < FEW else ""
-        unpaired = than = ""
+        over = f"over {gap.groups} conversations"
+        if (gap.groups or 0) < FEW:
+            few = f"; fewer than {FEW} conversations: a rough guide"
     else:
-        units = [test.estimates[side].groups for side in (BASELINE, OTHER)]
-        figures += f"{units[0]} and {units[1]} conversations"
+        first, second = (test.estimates[side].groups for side in (BASELINE, OTHER))
+        over = f"over {first} and {second} conversations, unpaired"
         few = f"; {gap.note}" if gap.note else ""
-        unpaired, than = ", unpaired", " from the baseline"
     if comparison.verdict in DIFFERENT:
-        return f"{DIFFERENT[comparison.verdict]} the baseline ({figures}){unpaired}{few}"
-    more = why = ""
+        return f"{DIFFERENT[comparison.verdict]} the baseline {over}{few}"
+    says = f"not distinguishable from the baseline at this n, {over}"
     if power is not None:
-        size = f"a difference of {power.difference:.3g}" if given else "a difference of this size"
-        more = f"; about {power.more:,} more {power.unit} would be needed to find {size}"
+        size = f"a difference of {power.difference:.3g}"
+        says += f"; about {power.more:,} more {power.unit} would be needed to find {size}"
         if power.more == 0:
-            more = (
-                f"; the {power.now:,} {power.unit} would show {size} with {power.power:.0%} power"
-            )
+            says = f"{says.rpartition(';')[0]}; the {power.now:,} {power.unit} would show {size}"
+            says += f" with {power.power:.0%} power"
+    says += few
     if gap.side(0) in ("above", "below"):
-        why = "; the interval leaves out 0, the permutation test does not reject"
         if comparison.p_single <= 1 - gap.level:
-            why = "; the interval alone leaves out 0, the p-value is corrected over all metrics"
-    return f"not distinguishable at this n{than} ({figures}){unpaired}{more}{few}{why}"
+            return f"{says}; the interval leaves out 0, the p-value is corrected over all metrics"
+        return f"{says}; the interval leaves out 0, the permutation test does not reject"
+    return says
 
 
 def _moved(
@@ -330,11 +308,9 @@ def _moved(
     names = ids.names()
     evidence: list[dict[tuple[str, int], Score]] = []
     for file in files if wanted else ():
-        found = {}
-        known = ConversationNames()
+        found, number = {}, ids.of_file()
         for _, score in read_scores(file):
-            conversation = known.name(score.conversation, score.meta.get("file"))
-            item = ids.item(conversation, score.turn)
+            item = number(score, score.meta.get("file"))
             if (score.metric, item >> TURN_BITS) in wanted:
                 found[score.metric, item] = score
         evidence.append(found)

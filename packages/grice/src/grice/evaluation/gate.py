@@ -17,16 +17,16 @@ import numpy as np
 
 from grice.errors import InputError, plural
 from grice.evaluation.table import metric_range, read_table, table_of
-from grice.stats.clusters import ClusteredMean
-from grice.stats.comparison import proportion
+from grice.stats.comparison import mean, proportion
 from grice.stats.estimate import FEW, Estimate
 from grice.tables import with_interval
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from grice.data import Score, Status
     from grice.evaluation.table import MetricScores, ScoreTable
+    from grice.stats.clusters import Bounds
 
 Verdict: TypeAlias = Literal["passed", "failed", "uncertain"]
 EVERY = "every metric"
@@ -89,15 +89,17 @@ def gate_file(file: str, rules: Rules, baseline: str | None = None) -> GateResul
     """Check a score file, and its drop against a baseline."""
     if (baseline is None) == bool(rules.max_drop):
         raise InputError("--baseline and --max-drop belong together: give both, or neither")
-    return _gate(lambda: read_table(file), rules, baseline)
+    named = _named(rules)
+    return _gate(read_table(file), rules, named, baseline)
 
 
 def gate(scores: Iterable[Score], rules: Rules) -> GateResult:
     """Check scores in memory, in any order."""
-    return _gate(lambda: table_of(scores), rules)
+    return _gate(table_of(scores), rules, _named(rules))
 
 
-def _gate(read: Callable[[], ScoreTable], rules: Rules, baseline: str | None = None) -> GateResult:
+def _named(rules: Rules) -> set[str]:
+    """Return the metrics with a threshold; InputError for one out of range, or no threshold."""
     on_values = [*rules.minimum.items(), *((rule.metric, rule.below) for rule in rules.share_below)]
     shares = [(rule.metric, rule.share) for rule in rules.share_below]
     shares += [*rules.max_failed.items(), *rules.max_abstained.items()]
@@ -118,42 +120,45 @@ def _gate(read: Callable[[], ScoreTable], rules: Rules, baseline: str | None = N
             "(--max-failed, --max-abstained), or a largest drop against an earlier run "
             "(--baseline, --max-drop)"
         )
-    table = read()
+    return named
+
+
+def _gate(
+    table: ScoreTable, rules: Rules, named: set[str], baseline: str | None = None
+) -> GateResult:
     if not table.metrics:
         raise InputError(f"{table.source}: there is no score in it")
     for metric in sorted(named - {EVERY}):
         table.named(metric)
-    for metric, value in on_values:
-        low, high = _range(metric, table.metrics[metric]) or (-math.inf, math.inf)
-        if not low <= value <= high:
-            raise InputError(
-                f"{metric}: its scores lie between {low:g} and {high:g}, a threshold of "
-                f"{value:g} decides nothing"
-            )
     checks = tuple(_checks(table, rules, baseline))
     fine = {"passed", "uncertain"} if rules.allow_uncertain else {"passed"}
     passed = all(check.verdict in fine for check in checks)
     return GateResult(checks, passed, rules.allow_uncertain)
 
 
-def _range(metric: str, scores: MetricScores) -> tuple[float, float] | None:
-    values = scores.values
-    return metric_range(metric, scores.signatures[0], values[~np.isnan(values)])
+def _bounds(metric: str, scores: MetricScores, threshold: float) -> Bounds | None:
+    """Return the range of a metric; InputError for a threshold beyond it."""
+    bounds = metric_range(metric, scores.signatures[0], scores.values[~np.isnan(scores.values)])
+    if bounds is not None and not bounds[0] <= threshold <= bounds[1]:
+        raise InputError(
+            f"{metric}: its scores lie between {bounds[0]:g} and {bounds[1]:g}, a threshold of "
+            f"{threshold:g} decides nothing"
+        )
+    return bounds
 
 
 def _checks(table: ScoreTable, rules: Rules, baseline: str | None) -> Iterator[Check]:
     for metric, least in rules.minimum.items():
         scores = table.metrics[metric]
-        mean = ClusteredMean(_range(metric, scores))
-        starts = np.flatnonzero(np.diff(scores.conversations)) + 1
-        for cluster in np.split(scores.values, starts):
-            mean.add(cluster[~np.isnan(cluster)].tolist())
-        estimate = mean.estimate()
+        bounds = _bounds(metric, scores, least)
+        some = scores.counts["ok"]
+        estimate = mean(scores.values, groups=scores.conversations, bounds=bounds) if some else None
         says = "" if estimate is None else f"mean {with_interval(estimate)}"
         says += f", at least {least:g} wanted"
         yield _check(metric, "mean", estimate, least, says, scores, least=least)
     for rule in rules.share_below:
         scores, what = table.metrics[rule.metric], f"share below {rule.below:g}"
+        _bounds(rule.metric, scores, rule.below)
         _, codes = np.unique(scores.conversations, return_inverse=True)
         values = scores.values
         hits, sizes = (np.bincount(codes, x) for x in (values < rule.below, ~np.isnan(values)))
@@ -165,16 +170,15 @@ def _checks(table: ScoreTable, rules: Rules, baseline: str | None) -> Iterator[C
         ("failed", rules.max_failed),
         ("abstained", rules.max_abstained),
     )
-    for status, thresholds in limits:
-        for metric, most in thresholds.items():
-            chosen = [*table.metrics.values()] if metric == EVERY else [table.metrics[metric]]
-            n = sum(len(scores.items) for scores in chosen)
-            count = sum(scores.counts[status] for scores in chosen)
-            units = max(len(np.unique(scores.conversations)) for scores in chosen)
-            verdict: Verdict = "passed" if count <= most * n else "failed"
-            says = f"{status}: {count:,} of {n:,} ({count / n:.2%}), at most {most:.2%} wanted"
-            share = f"share {status}"
-            yield Check(metric, share, count / n, None, None, most, n, units, verdict, says)
+    for status, metric, most in ((s, *limit) for s, limits_ in limits for limit in limits_.items()):
+        chosen = [*table.metrics.values()] if metric == EVERY else [table.metrics[metric]]
+        n = sum(len(scores.items) for scores in chosen)
+        count = sum(scores.counts[status] for scores in chosen)
+        units = max(len(np.unique(scores.conversations)) for scores in chosen)
+        verdict: Verdict = "passed" if count <= most * n else "failed"
+        says = f"{status}: {count:,} of {n:,} ({count / n:.2%}), at most {most:.2%} wanted"
+        share = f"share {status}"
+        yield Check(metric, share, count / n, None, None, most, n, units, verdict, says)
     if baseline is not None:
         yield from _drops(rules, baseline, table.source)
 
@@ -190,12 +194,9 @@ def _drops(rules: Rules, baseline: str, file: str) -> Iterator[Check]:
         if name not in metrics:
             raise InputError(f"{baseline}: no scores of metric {name!r}")
         comparison = metrics[name].comparison
-        if comparison is None:
-            says = f"drop: no two conversations to compare, at most {most:g} wanted"
-            yield Check(name, "drop", None, None, None, most, 0, 0, "failed", says)
-            continue
-        gap = comparison.difference
-        says = f"{with_interval(gap, '+.3f')} against {baseline}, a drop of at most {most:g} wanted"
+        gap = comparison.difference if comparison else None
+        says = "" if gap is None else f"{with_interval(gap, '+.3f')} against {baseline}"
+        says += f", a drop of at most {most:g} wanted"
         yield _check(name, "drop", gap, most, says, least=-most)
 
 
@@ -210,12 +211,12 @@ def _check(
     least: float = -math.inf,
     most: float = math.inf,
 ) -> Check:
-    """Return the outcome of a rule on an estimate, None of scores of which none is ``ok``."""
+    """Return the outcome of a rule on an estimate; a check without one has failed."""
     if figure is None:
         counts = {} if scores is None else scores.counts
         listed = ", ".join(f"{n:,} {status}" for status, n in counts.items() if n)
-        says = f"{what}: no score with status ok ({listed}), so nothing can be held against"
-        says += f" {threshold:g}"
+        why = f"no score with status ok ({listed})" if scores else "no two conversations to compare"
+        says = f"{what}: {why}, so nothing can be held against {threshold:g}"
         return Check(metric, what, None, None, None, threshold, 0, 0, "failed", says)
     good = least <= figure.value <= most
     ends = figure.interval
@@ -223,11 +224,10 @@ def _check(
     conversations = figure.n if figure.groups is None else figure.groups
     few = conversations < FEW
     verdict: Verdict = "failed" if not good else "uncertain" if few or not sure else "passed"
-    why = ""
     if good and few:
         so_many = plural(conversations, "conversation is", "conversations are")
-        why = f"; {so_many} too few to tell ({FEW} needed)"
+        says += f"; {so_many} too few to tell ({FEW} needed)"
     elif good and not sure:
-        why = "; the interval reaches across the threshold: more conversations are needed"
+        says += "; the interval reaches across the threshold: more conversations are needed"
     figures = (figure.value, figure.low, figure.high, threshold, figure.n, conversations)
-    return Check(metric, what, *figures, verdict, f"{says}{why}")
+    return Check(metric, what, *figures, verdict, says)

@@ -1,8 +1,4 @@
-"""Meta-evaluation: agreement of metrics with human ratings, beside trivial baselines.
-
-Each set is read (``datasets``) and scored or joined with score files (``table``) once; everything
-here reduces those scores and never runs a metric again.
-"""
+"""Meta-evaluation: agreement of metrics with human ratings, beside trivial baselines."""
 
 from __future__ import annotations
 
@@ -47,12 +43,8 @@ Result = TypeVar("Result")
 BASELINES: dict[str, tuple[str, ...]] = {
     "turn": ("log_length", "turn_count", "overlap_last_turn", "cosine_last_turn"),
     "dialogue": (
-        "turn_count",
-        "mean_user_words",
-        "mean_system_words",
-        "distinct_words",
-        "mean_adjacent_cosine",
-        "mean_cosine_to_user",
+        *("turn_count", "mean_user_words", "mean_system_words", "distinct_words"),
+        *("mean_adjacent_cosine", "mean_cosine_to_user"),
     ),
 }
 """Trivial metrics in every table of a level."""
@@ -64,7 +56,7 @@ ALL, WITHIN = "all of them", "within systems"
 
 
 class Confound(msgspec.Struct, frozen=True):
-    """A partial correlation, controlling for a covariate.
+    """A partial correlation, controlling for a covariate; None where it is undefined.
 
     ``kept`` is the retained share of the plain correlation; None if that may be zero.
     """
@@ -72,7 +64,6 @@ class Confound(msgspec.Struct, frozen=True):
     given: str
     partial: Estimate | None
     kept: float | None
-    why: str = ""
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -416,31 +407,23 @@ def _confounds(
     plain: Estimate,
 ) -> Iterable[Confound]:
     """Yield partial correlations given each covariate, all of them, and the system."""
-    values, surely = column.values, plain.side(0) in ("above", "below")
+    values = column.values
     groups = [item.group for item in rated.items] if rated.grouped else None
-    usable = {name: given for name, given in covariates.items() if np.ptp(given) > 0}
+    varying = [given for given in covariates.values() if np.ptp(given) > 0]
     held = {name: [given] for name, given in covariates.items()}
-    if len(usable) > 1:
-        held[ALL] = list(usable.values())
-    for name, given in held.items():
-        if name != ALL and name not in usable:
-            yield Confound(name, None, None, "the same for every item")
-            continue
-        left = _if_defined(partial_correlation, values, human, given, groups=groups)
-        if left is None:  # the metric is a function of the covariate
-            yield Confound(name, None, None, "nothing is left of the metric")
-        else:
-            yield Confound(name, left, left.value / plain.value if surely else None)
+    if len(varying) > 1:
+        held[ALL] = varying
+    found = {
+        name: _if_defined(partial_correlation, values, human, given, groups=groups)
+        for name, given in held.items()
+    }
     systems = [item.system for item in rated.items]
     large = {name for name in systems if name is not None and systems.count(name) >= FEW}
-    if len(large) < 2:
-        return
-    kept = [i for i, system in enumerate(systems) if system in large]
-    try:
-        inside = correlation_within(
-            [values[i] for i in kept], [human[i] for i in kept], [str(systems[i]) for i in kept]
-        )
-    except InputError as error:
-        yield Confound(WITHIN, None, None, str(error))
-    else:
-        yield Confound(WITHIN, inside, inside.value / plain.value if surely else None)
+    if len(large) > 1:
+        kept = [i for i, system in enumerate(systems) if system in large]
+        own, ratings = [values[i] for i in kept], [human[i] for i in kept]
+        names = [str(systems[i]) for i in kept]
+        found[WITHIN] = _if_defined(correlation_within, own, ratings, names)
+    surely = plain.side(0) in ("above", "below")
+    for name, left in found.items():
+        yield Confound(name, left, left.value / plain.value if left and surely else None)

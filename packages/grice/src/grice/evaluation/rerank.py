@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec.structs import replace
@@ -12,33 +12,28 @@ from msgspec.structs import replace
 from grice.data import Conversation, Score, Turn
 from grice.errors import InputError, RecordError, did_you_mean
 from grice.readers.roles import ASSISTANT, USER, role_of
-from grice.scoring.blended import combined
+from grice.scoring.blended import RULES, Rule, combined
 
 if TYPE_CHECKING:
     from collections import Counter
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from grice.scoring.api import Scorer
 
-
-Rule: TypeAlias = Literal["mean", "minimum", "product"]
-RULES: tuple[Rule, ...] = ("mean", "minimum", "product")
 FIELD = "candidates"
 """Field of a record that holds the candidates."""
 WINDOW = 64
 """Contexts whose candidates are scored together."""
 MOST = 1_000
 """Candidates of a context that are read."""
-MISSING = object()
 
 
 class Blend(msgspec.Struct, frozen=True):
     """How the scores of a candidate become one value, higher is better.
 
     Attributes:
-        rule: ``mean``, weighted; ``minimum``, the lowest score; ``product``, the weighted
-            geometric mean.
-        weights: Of metrics, above zero; 1 where none is given. ``minimum`` takes none.
+        rule: ``mean``, ``geometric`` (a mean, too), ``min`` or ``max``.
+        weights: Of metrics, above zero; 1 where none is given. Only means take them.
         vetoes: A candidate whose metric scores below the value comes after all others.
         held_out: Metrics that are computed and not blended; they may veto.
     """
@@ -50,45 +45,35 @@ class Blend(msgspec.Struct, frozen=True):
 
     def check(self, metrics: Collection[str]) -> None:
         """Raise InputError if something does not fit the metrics that are run."""
+        named = [*self.weights, *self.vetoes, *self.held_out]
+        unknown = next((name for name in named if name not in metrics), None)
+        problem = ""
         if self.rule not in RULES:
-            raise InputError(f"no blend {self.rule!r}{did_you_mean(self.rule, RULES)}")
-        for name in (*self.weights, *self.vetoes, *self.held_out):
-            if name not in metrics:
-                raise InputError(
-                    f"{name} is not run: the metrics are {', '.join(metrics)}"
-                    f"{did_you_mean(name, metrics)}"
-                )
+            problem = f"no blend {self.rule!r}{did_you_mean(self.rule, RULES)}"
+        elif unknown is not None:
+            near = did_you_mean(unknown, metrics)
+            problem = f"{unknown} is not run: the metrics are {', '.join(metrics)}{near}"
+        elif self.weights and self.rule in ("min", "max"):
+            problem = f"{self.rule} takes no weights: one score decides"
+        elif all(name in self.held_out for name in metrics):
+            problem = "no metric is left to choose by: hold out fewer of them"
         for name, weight in self.weights.items():
             if not (math.isfinite(weight) and weight > 0):
-                raise InputError(
-                    f"{name}: a weight is above 0, found {weight}; leave the metric out"
-                )
-            if name in self.held_out:
-                raise InputError(f"{name} is held out: it takes no weight")
+                problem = f"{name}: a weight is above 0, found {weight}; leave the metric out"
+            elif name in self.held_out:
+                problem = f"{name} is held out: it takes no weight"
         for name, least in self.vetoes.items():
             if not math.isfinite(least):
-                raise InputError(f"{name}: a veto is below a finite number, found {least}")
-        if self.rule == "minimum" and self.weights:
-            raise InputError("the lowest score decides: minimum takes no weights")
-        if all(name in self.held_out for name in metrics):
-            raise InputError("no metric is left to choose by: hold out fewer of them")
-
-    def value(self, scores: Mapping[str, float]) -> float:
-        """Return the blend of scores by metric; at least one is needed."""
-        rule = {"minimum": "min", "product": "geometric"}.get(self.rule, "mean")
-        weights = [self.weights.get(name, 1.0) for name in scores]
-        return combined(rule, list(scores.values()), weights)
+                problem = f"{name}: a veto is below a finite number, found {least}"
+        if problem:
+            raise InputError(problem)
 
 
 class Candidate(msgspec.Struct, frozen=True):
     """One candidate for a reply with its scores.
 
-    Attributes:
-        index: Its place in the record, from 0.
-        text: Its text.
-        value: The blend of its scores; None where it is empty, or no metric counts.
-        vetoed: Metrics that veto it.
-        scores: All its scores with their evidence.
+    ``index`` is its place in the record, from 0; ``value`` the blend of its scores, None where it
+    is empty, or no metric counts; ``vetoed`` names the metrics that veto it.
     """
 
     index: int
@@ -129,7 +114,7 @@ def rerank(
     *,
     field: str = FIELD,
 ) -> Iterator[Ranked | RecordError]:
-    """Yield the candidates of each context, the best first.
+    """Yield the candidates of each context, the best first, in the order of the records.
 
     A candidate on which a metric abstains counts with the neutral value of the metric. A metric
     that abstains on all of them, or fails on one, does not count, so that the values of all
@@ -138,34 +123,23 @@ def rerank(
     Args:
         records: Contexts, as :func:`grice.read` gives them, whose last turn is the one to answer.
             The candidates are in a field of the record: texts, or objects with ``text`` or
-            ``content``.
+            ``content``. A record without is yielded as a ``RecordError``.
         scorer: The metrics.
         blend: How their scores become one value.
         field: The field with the candidates.
-
-    Yields:
-        The ranked candidates, in the order of the records; a ``RecordError`` for each record that
-        was not read or has no candidates.
 
     Raises:
         InputError: If the blend does not fit the metrics.
     """
     blend.check([loaded.metric.name for loaded in scorer.metrics])
-    return _ranked(iter(records), scorer, blend, field)
-
-
-def _ranked(
-    records: Iterator[Conversation | RecordError], scorer: Scorer, blend: Blend, field: str
-) -> Iterator[Ranked | RecordError]:
-    while window := list(islice(records, WINDOW)):
+    source = iter(records)
+    while window := list(islice(source, WINDOW)):
         contexts = [_context(record, field) for record in window]
         talks = [talk for each in contexts if isinstance(each, tuple) for talk in _talks(*each)]
         groups = iter(scorer.score(talks))
         for each in contexts:
             if isinstance(each, tuple):
-                context, texts = each
-                scores = list(islice(groups, len(texts)))
-                yield _rank(context, texts, scores, scorer, blend)
+                yield _rank(*each, list(islice(groups, len(each[1]))), scorer, blend)
             else:
                 yield each
 
@@ -176,24 +150,23 @@ def _context(
     """Return a record without its candidates, and their texts."""
     if isinstance(record, RecordError):
         return record
-
-    def wrong(problem: str, field: str = field) -> RecordError:
+    meta, problem = dict(record.meta), ""
+    listed, texts = meta.pop(field, None), []
+    if field not in record.meta:
+        problem = f"missing; the record has {', '.join(sorted(meta)[:8]) or 'no further field'}"
+    elif not isinstance(listed, list) or not listed:
+        problem = "a list of candidates is needed, with one at least"
+    elif len(listed) > MOST:
+        problem = f"{len(listed):,} candidates; at most {MOST:,} are read"
+    else:
+        for place, item in enumerate(listed):
+            text = item.get("text", item.get("content")) if isinstance(item, dict) else item
+            if not isinstance(text, str):
+                field, problem = f"{field}[{place}]", "a text, or an object with text or content"
+                break
+            texts.append(text)
+    if problem:
         return RecordError(problem, file=record.id, field=field)
-
-    meta = dict(record.meta)
-    listed = meta.pop(field, MISSING)
-    if listed is MISSING:
-        return wrong(f"missing; the record has {', '.join(sorted(meta)[:8]) or 'no further field'}")
-    if not isinstance(listed, list) or not listed:
-        return wrong("a list of candidates is needed, with one at least")
-    if len(listed) > MOST:
-        return wrong(f"{len(listed):,} candidates; at most {MOST:,} are read")
-    texts = []
-    for place, item in enumerate(listed):
-        text = item.get("text", item.get("content")) if isinstance(item, dict) else item
-        if not isinstance(text, str):
-            return wrong("a text, or an object with text or content", f"{field}[{place}]")
-        texts.append(text)
     return replace(record, meta=meta), texts
 
 
@@ -225,7 +198,7 @@ def _rank(
     scores = [tuple(replace(score, conversation=context.id) for score in each) for each in groups]
     by_metric = [{score.metric: score for score in each} for each in scores]
     filled = [number for number, text in enumerate(texts) if text.strip()]
-    left_out, used = {}, []
+    left_out, weights = {}, {}
     for metric in (loaded.metric.name for loaded in scorer.metrics):
         if metric in blend.held_out:
             continue
@@ -238,13 +211,14 @@ def _rank(
         elif all(score.status != "ok" for score in given):
             left_out[metric] = f"abstained: {given[0].reason}"
         else:
-            used.append(metric)
+            weights[metric] = blend.weights.get(metric, 1.0)
     candidates = []
     for number, text in enumerate(texts):
         own, value, vetoed = by_metric[number], None, []
         if text.strip():
-            if used:
-                value = blend.value({metric: own[metric].value or 0.0 for metric in used})
+            if weights:
+                values = [own[metric].value or 0.0 for metric in weights]
+                value = combined(blend.rule, values, list(weights.values()))
             for metric, least in blend.vetoes.items():
                 score = own.get(metric)
                 if score is not None and score.status == "ok" and (score.value or 0.0) < least:
@@ -259,54 +233,29 @@ def _rank(
     return Ranked(context.id, context.turns, tuple(candidates), tied, left_out, context.meta)
 
 
-class Message(TypedDict):
-    """A message as chat interfaces and trainers take it."""
-
-    role: str
-    content: str
-
-
 class Preference(msgspec.Struct, frozen=True):
     """A preference pair with the scores by metric that it depends on.
 
-    Attributes:
-        prompt: The turns before.
-        margin: Value of the better minus value of the worse.
-        conversation: Id of the context.
+    ``prompt``, ``chosen`` and ``rejected`` are messages with ``role`` and ``content``, as trainers
+    take them; ``margin`` is the value of the better less that of the worse.
     """
 
-    prompt: list[Message]
-    chosen: list[Message]
-    rejected: list[Message]
+    prompt: list[dict[str, str]]
+    chosen: list[dict[str, str]]
+    rejected: list[dict[str, str]]
     margin: float
     chosen_scores: dict[str, float]
     rejected_scores: dict[str, float]
     conversation: str
 
 
-class Filters(msgspec.Struct, frozen=True):
-    """Conditions on preference pairs; InputError for a value out of range.
-
-    Attributes:
-        margin: Least difference of the values.
-        length_ratio: The longer reply has at most this many times the words of the shorter one,
-            so that length is not what is learned; infinite for any.
-        agreement: Whether no metric may prefer the rejected reply.
-    """
-
-    margin: float = 0.1
-    length_ratio: float = math.inf
-    agreement: bool = False
-
-    def __post_init__(self) -> None:
-        if not (math.isfinite(self.margin) and self.margin >= 0):
-            raise InputError(f"a margin is 0 or more, found {self.margin}")
-        if not self.length_ratio >= 1:
-            raise InputError(f"a ratio of lengths is 1 or more, found {self.length_ratio}")
-
-
 def preferences(
-    ranked: Iterable[Ranked], filters: Filters, refused: Counter[str]
+    ranked: Iterable[Ranked],
+    refused: Counter[str],
+    *,
+    margin: float = 0.1,
+    length_ratio: float = math.inf,
+    agreement: bool = False,
 ) -> Iterator[Preference]:
     """Yield a pair of the best and the worst candidate of each context.
 
@@ -314,43 +263,49 @@ def preferences(
 
     Args:
         ranked: Results of :func:`grice.evaluation.rerank`.
-        filters: Which pairs are kept.
-        refused: Counts the reasons of the others.
+        refused: Counts the reasons of pairs that are left out.
+        margin: Least difference of the values.
+        length_ratio: The longer reply has at most this many times the words of the shorter one,
+            so that length is not what is learned.
+        agreement: Whether no metric may prefer the rejected reply.
+
+    Raises:
+        InputError: For a margin below 0, or a ratio below 1.
     """
+    if not (math.isfinite(margin) and margin >= 0):
+        raise InputError(f"a margin is 0 or more, found {margin}")
+    if not length_ratio >= 1:
+        raise InputError(f"a ratio of lengths is 1 or more, found {length_ratio}")
     for item in ranked:
         judged = [candidate for candidate in item.candidates if candidate.value is not None]
         if len(judged) < 2 or judged[0].vetoed:
             refused["fewer than two candidates, or all vetoed"] += 1
             continue
         better, worse = judged[0], judged[-1]
-        own, theirs = _values(better), _values(worse)
-        margin = (better.value or 0.0) - (worse.value or 0.0)
+        own, theirs = (
+            {score.metric: score.value for score in each.scores if score.value is not None}
+            for each in (better, worse)
+        )
+        gap = (better.value or 0.0) - (worse.value or 0.0)
         shorter, longer = sorted(len(each.text.split()) for each in (better, worse))
         if better.text.split() == worse.text.split():
             refused["the same text"] += 1
-        elif margin < filters.margin or margin == 0:
+        elif gap < margin or gap == 0:
             refused["too close"] += 1
-        elif longer > filters.length_ratio * shorter:
+        elif longer > length_ratio * shorter:
             refused["lengths too different"] += 1
-        elif filters.agreement and any(own[name] < theirs[name] for name in own.keys() & theirs):
+        elif agreement and any(own[name] < theirs[name] for name in own.keys() & theirs):
             refused["metrics disagree"] += 1
         else:
-            yield Preference(
-                [_message(turn, item.turns[-1]) for turn in item.turns],
-                [Message(role=ASSISTANT, content=better.text)],
-                [Message(role=ASSISTANT, content=worse.text)],
-                round(margin, 6),
-                own,
-                theirs,
-                item.conversation,
+            prompt = [_message(turn, item.turns[-1]) for turn in item.turns]
+            chosen, rejected = (
+                [{"role": ASSISTANT, "content": each.text}] for each in (better, worse)
             )
+            scores = (own, theirs)
+            yield Preference(prompt, chosen, rejected, round(gap, 6), *scores, item.conversation)
 
 
-def _message(turn: Turn, last: Turn) -> Message:
+def _message(turn: Turn, last: Turn) -> dict[str, str]:
     """Return a turn as a message; without roles, the last speaker is the user."""
     role = turn.role or (USER if turn.speaker == last.speaker else ASSISTANT)
-    return Message(role=ASSISTANT if role_of(role) == ASSISTANT else role, content=turn.text)
-
-
-def _values(candidate: Candidate) -> dict[str, float]:
-    return {score.metric: score.value for score in candidate.scores if score.value is not None}
+    return {"role": ASSISTANT if role_of(role) == ASSISTANT else role, "content": turn.text}

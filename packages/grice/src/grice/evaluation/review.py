@@ -11,8 +11,8 @@ from __future__ import annotations
 import heapq
 import math
 from collections import Counter
-from itertools import count, islice, takewhile
-from typing import TYPE_CHECKING, Any, NamedTuple
+from itertools import takewhile
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
     from grice.data import Conversation, Score, Span
 
-
 FILE = "stack.json"
 STACKS = ("review-large", "review-medium", "review-small")
 """The classifiers that ship, that for the largest models first."""
@@ -53,10 +52,8 @@ FLAWS = {
     "dull": "dull",
 }
 """Category of a flaw that the evidence of a metric names."""
-NEARLY_ALL = 0.8
-"""Share of all replies from which on a systematic finding is listed once."""
-FEWEST = 10
-"""Replies with that finding at least."""
+NEARLY_ALL, FEWEST = 0.8, 10
+"""Share of all replies, and their number, from which on a systematic finding is listed once."""
 
 
 class Feature(msgspec.Struct, frozen=True):
@@ -78,13 +75,6 @@ class Feature(msgspec.Struct, frozen=True):
         return self.weight * (self.center - value) / self.scale
 
 
-class Threshold(msgspec.Struct, frozen=True):
-    """The lowest probability of replies of which a share was marked in held-out conversations."""
-
-    precision: float
-    probability: float
-
-
 class Stack(msgspec.Struct, frozen=True):
     """A stacked classifier: the content of a model folder of type ``review``.
 
@@ -93,7 +83,6 @@ class Stack(msgspec.Struct, frozen=True):
 
     intercept: float
     features: tuple[Feature, ...] = msgspec.field(name="witnesses")
-    thresholds: tuple[Threshold, ...] = ()
     models: dict[str, str] = {}
     name: str = ""
 
@@ -158,18 +147,14 @@ def observed(
 
 
 def _of_turn(score: Score, turn: int) -> Score:
-    evidence = score.evidence
-    first = next(
-        (i for i, e in enumerate(evidence) if isinstance(e, TurnEvidence) and e.turn == turn), None
-    )
-    if first is None:
+    pieces = iter(score.evidence)
+    own = next((e for e in pieces if isinstance(e, TurnEvidence) and e.turn == turn), None)
+    if own is None:
         return replace(score, turn=turn, value=1.0, reason=None, evidence=())
-    rest = takewhile(lambda piece: not isinstance(piece, TurnEvidence), evidence[first + 1 :])
-    own = (evidence[first], *rest)
-    effect = sum(piece.effect for piece in own[:1] if isinstance(piece, TurnEvidence))
-    names = [piece.name for piece in own if isinstance(piece, FeatureEvidence)]
-    value = min(max(1 + effect, 0.0), 1.0)
-    return replace(score, turn=turn, value=value, reason=", ".join(names) or None, evidence=own)
+    rest = tuple(takewhile(lambda piece: not isinstance(piece, TurnEvidence), pieces))
+    reason = ", ".join(piece.name for piece in rest if isinstance(piece, FeatureEvidence)) or None
+    value = min(max(1 + own.effect, 0.0), 1.0)
+    return replace(score, turn=turn, value=value, reason=reason, evidence=(own, *rest))
 
 
 class FlaggedTurn(msgspec.Struct, frozen=True, kw_only=True):
@@ -219,8 +204,40 @@ class FlaggedTurn(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def spans(self) -> list[Span]:
-        """Spans of the words that show the flaw."""
-        return [*(span for each in self.findings for span in each.spans), *_spans(self.evidence)]
+        """Spans of the words that show the flaw: of findings, features, the worst triple."""
+        spans: list[Span | None] = [span for each in self.findings for span in each.spans]
+        spans += [piece.span for piece in self.evidence if isinstance(piece, FeatureEvidence)]
+        triples = [piece for piece in self.evidence if isinstance(piece, TripleEvidence)]
+        if triples:
+            worst = min(triples, key=lambda piece: piece.plausibility).triple
+            spans += [worst.head_span, worst.tail_span]
+        return [span for span in spans if span is not None]
+
+    def with_texts(self, talk: Conversation | None) -> FlaggedTurn:
+        """Return it with the words of its conversation."""
+        if talk is None:
+            return self
+        quoted: list[str] = []
+        for span in self.spans:
+            if span.turn >= len(talk.turns):
+                continue
+            text = talk.turns[span.turn].text
+            if self.findings:  # whose tags and tokens a reader must see
+                words = text[span.start : span.end].strip()
+                words = "" if words == text.strip() else words
+            else:
+                words = as_read(text, span.start, span.end).strip()
+            if words and not any(words in longer for longer in quoted):
+                quoted.append(words)
+        earlier = zip(talk.turns[: self.turn], unspoken(talk.turns), strict=False)
+        spoken = [turn.text for turn, silent in earlier if not silent and turn.text.strip()]
+        return replace(
+            self,
+            words=tuple(quoted[:WORDS]),
+            speaker=talk.turns[self.turn].speaker,
+            before=spoken[-1] if spoken else "",
+            reply=talk.turns[self.turn].text,
+        )
 
 
 class Review(msgspec.Struct, frozen=True):
@@ -228,7 +245,6 @@ class Review(msgspec.Struct, frozen=True):
 
     Attributes:
         turns: Replies with a score of any feature.
-        above: Number of replies that reach each threshold.
         witnesses: Number of replies that each metric counts for.
         missing: Metrics that were not run and would count.
         stack: Name and hash of the classifier.
@@ -238,24 +254,11 @@ class Review(msgspec.Struct, frozen=True):
 
     turns: int
     items: tuple[FlaggedTurn, ...]
-    above: tuple[int, ...]
     witnesses: dict[str, int]
     missing: tuple[str, ...]
-    thresholds: tuple[Threshold, ...]
     stack: str
     certain: dict[str, int] = {}
     unused: tuple[str, ...] = ()
-
-
-class _Candidate(NamedTuple):
-    """A reply that may be among the first; of equal ones the earlier is."""
-
-    probability: float
-    order: int
-    turn: int
-    seen: Mapping[str, Score]
-    effects: dict[str, float]
-    talk: Conversation | None
 
 
 class Reviewer:
@@ -272,12 +275,11 @@ class Reviewer:
         self._stack: Stack | None = None
         self._run: dict[str, str] = {}
         self._replies = self._turns = 0
-        self._probable: list[_Candidate] = []
+        # A heap; of equal probabilities the earlier reply is larger.
+        self._probable: list[tuple[float, int, FlaggedTurn]] = []
         self._certain: dict[str, list[FlaggedTurn]] = {code: [] for code in RULES}
-        self._orders = count(0, -1)
         self._findings: Counter[str] = Counter()
         self._used: Counter[str] = Counter()
-        self._above: Counter[float] = Counter()
 
     def add(self, talk: Conversation | None, scores: Sequence[Score]) -> None:
         """Take all scores of one conversation, with its texts if they are known."""
@@ -285,7 +287,6 @@ class Reviewer:
             return
         self._run |= {score.metric: score.signature for score in scores}
         stack = self._stack = self._stack or _chosen(self._run)
-        levels = [threshold.probability for threshold in stack.thresholds]
         by_turn = observed(scores)
         if talk is not None and (turn := max(by_turn, default=0)) >= len(talk.turns):
             raise InputError(
@@ -293,23 +294,23 @@ class Reviewer:
                 f"is of turn {turn}: give the file that was scored"
             )
         certain = _certain_flaws(scores, by_turn, talk)
+        file = str(scores[0].meta.get("file") or "") or None
         for turn, seen in by_turn.items():
             self._replies += 1
             if findings := certain[turn]:
                 self._findings.update(finding.rule for finding in findings)
                 if len(kept := self._certain[findings[0].rule]) < self._top:
-                    kept.append(_certain(findings, talk, scores))
+                    kept.append(_certain(findings, file).with_texts(talk))
             if not (effects := stack.effects(seen)):
                 continue
             probability = stack.probability(effects.values())
             self._turns += 1
-            self._above.update(level for level in levels if probability >= level)
             self._used.update(effects.keys())
-            if not findings:
-                order = next(self._orders)
-                candidate = _Candidate(probability, order, turn, seen, effects, talk)
-                full = len(self._probable) == self._top
-                (heapq.heappushpop if full else heapq.heappush)(self._probable, candidate)
+            full = len(self._probable) == self._top
+            if not findings and not (full and probability <= self._probable[0][0]):
+                item = _probable(turn, probability, seen, effects, stack)
+                entry = (probability, -self._turns, replace(item, file=file).with_texts(talk))
+                (heapq.heapreplace if full else heapq.heappush)(self._probable, entry)
 
     def review(self) -> Review:
         """Return the review of what was added so far."""
@@ -318,16 +319,14 @@ class Reviewer:
         # Of too many certain flaws, some of each rule are listed.
         places = [(place, code) for code in RULES for place in range(len(listed[code]))]
         chosen = Counter(code for _, code in sorted(places, key=lambda p: p[0])[: self._top])
-        certain = [item for code in RULES for item in listed[code][: chosen[code]]]
-        best = sorted(self._probable, reverse=True)[: self._top - len(certain)]
-        items = [*certain, *(_flagged(candidate, stack) for candidate in best)]
+        items = [item for code in RULES for item in listed[code][: chosen[code]]]
+        probable = sorted(self._probable, reverse=True)[: self._top - len(items)]
+        items += [item for _, _, item in probable]
         return Review(
             self._turns,
             tuple(replace(item, rank=rank) for rank, item in enumerate(items, 1)),
-            tuple(self._above[threshold.probability] for threshold in stack.thresholds),
             {metric: self._used[metric] for metric in stack.metrics},
             tuple(name for name in open_stack(STACKS[0]).metrics if name not in self._run),
-            stack.thresholds,
             stack.name,
             {code: self._findings[code] for code in RULES if self._findings[code]},
             tuple(sorted(self._run.keys() - stack.known(self._run))),
@@ -341,8 +340,7 @@ class Reviewer:
         finding, *more = kept[0].findings
         others = plural(number - 1, "other reply", "other replies")
         findings = (replace(finding, message=f"{finding.message}, as in {others}"), *more)
-        reason = "; ".join(each.message for each in findings)
-        return [replace(kept[0], findings=findings, reason=reason)]
+        return [replace(kept[0], findings=findings, reason=_reason(findings))]
 
 
 def review(scores: str, files: Sequence[str | Path] = (), *, top: int = TOP) -> Review:
@@ -361,13 +359,10 @@ def review(scores: str, files: Sequence[str | Path] = (), *, top: int = TOP) -> 
         InputError: If no score of a reply counts, or a conversation is not in ``files``.
     """
     reviewer = Reviewer(top)
-    if files:
-        for talk, group in joined(scores, files):
-            if not isinstance(talk, RecordError):
-                reviewer.add(talk, group)
-    else:
-        for group in by_conversation(score for _, score in read_scores(scores)):
-            reviewer.add(None, group)
+    alone = by_conversation(score for _, score in read_scores(scores))
+    for talk, group in joined(scores, files) if files else ((None, group) for group in alone):
+        if not isinstance(talk, RecordError):
+            reviewer.add(talk, group)
     reviewed = reviewer.review()
     if not reviewed.turns and not reviewed.certain:
         wanted = ", ".join(open_stack(STACKS[-1]).metrics)
@@ -386,9 +381,8 @@ def _certain_flaws(
 ) -> dict[int, list[Finding]]:
     """Return the certain flaws of each reply; without texts, empty replies by their flag."""
     found: dict[int, list[Finding]] = {turn: [] for turn in turns}
-    if talk is not None:
-        for finding in certain_flaws(talk, list(found)):
-            found[finding.turn].append(finding)
+    for finding in certain_flaws(talk, list(found)) if talk is not None else ():
+        found[finding.turn].append(finding)
     for score in scores:
         if score.turn is not None and EMPTY_FLAG in score.flags and not found[score.turn]:
             message = score.reason or "the reply is empty"
@@ -400,76 +394,46 @@ def _certain_flaws(
     return found
 
 
-def _certain(
-    findings: Sequence[Finding], talk: Conversation | None, scores: Sequence[Score]
-) -> FlaggedTurn:
+def _reason(findings: Iterable[Finding]) -> str:
+    return "; ".join(finding.message for finding in findings)
+
+
+def _certain(findings: Sequence[Finding], file: str | None) -> FlaggedTurn:
     """Return a reply with certain flaws, listed under the first of them."""
     first = findings[0]
-    text = "" if talk is None else talk.turns[first.turn].text
-    spans = [span for finding in findings for span in finding.spans]
-    short = [span for span in spans if span.end - span.start < len(text.strip())]
-    quoted = dict.fromkeys(text[span.start : span.end].strip() for span in short)
     return FlaggedTurn(
         conversation=first.conversation,
         turn=first.turn,
         flaw=RULES[first.rule].title,
-        reason="; ".join(finding.message for finding in findings),
-        words=tuple(quoted)[:WORDS],
-        file=next((str(s.meta["file"]) for s in scores if s.meta.get("file")), None),
+        reason=_reason(findings),
+        file=file,
         findings=tuple(findings),
-        **_texts(talk, first.turn),
     )
 
 
-def _texts(talk: Conversation | None, turn: int) -> dict[str, Any]:
-    """Return the fields of a reply that hold texts."""
-    if talk is None:
-        return {}
-    spoken = zip(talk.turns, unspoken(talk.turns), strict=True)
-    earlier = [turn.text for turn, silent in islice(spoken, turn) if not silent]
-    before = next(filter(str.strip, reversed(earlier)), "")
-    return {"speaker": talk.turns[turn].speaker, "before": before, "reply": talk.turns[turn].text}
-
-
-def _flagged(candidate: _Candidate, stack: Stack) -> FlaggedTurn:
+def _probable(
+    turn: int,
+    probability: float,
+    seen: Mapping[str, Score],
+    effects: dict[str, float],
+    stack: Stack,
+) -> FlaggedTurn:
     flaws = {feature.metric: feature.flaw for feature in stack.features}
-    values = {name: candidate.seen[name].value or 0.0 for name in candidate.effects}
-    bad = [name for name, effect in candidate.effects.items() if effect > 0]
-    verbatim = [name for name in bad if flaws[name] == REPEATS and values[name] <= CERTAIN]
+    bad = [name for name, effect in effects.items() if effect > 0]
     # Low in itself, and lower than the training replies.
-    against = [name for name in bad if values[name] < HALF]
-    worst = max(verbatim or against or candidate.effects, key=lambda n: candidate.effects[n])
-    score = candidate.seen[worst]
+    against = [name for name in bad if (seen[name].value or 0.0) < HALF]
+    verbatim = [n for n in against if flaws[n] == REPEATS and (seen[n].value or 0.0) <= CERTAIN]
+    worst = max(verbatim or against or effects, key=effects.__getitem__)
+    score = seen[worst]
     flaw = flaws[worst] or FLAWS.get(cause_of(score.evidence) or "", "senseless")
-    quoted: list[str] = []
-    for span in _spans(score.evidence):
-        if candidate.talk is not None and span.turn < len(candidate.talk.turns):
-            text = candidate.talk.turns[span.turn].text
-            words = as_read(text, span.start, span.end).strip()
-            if words and not any(words in longer for longer in quoted):
-                quoted.append(words)
     return FlaggedTurn(
         conversation=score.conversation,
-        turn=candidate.turn,
-        probability=candidate.probability,
+        turn=turn,
+        probability=probability,
         flaw=flaw if worst in against else "none",
         metric=worst,
         value=score.value,
         reason=score.reason,
-        words=tuple(quoted[:WORDS]),
-        effects=candidate.effects,
+        effects=effects,
         evidence=score.evidence,
-        file=str(file) if (file := score.meta.get("file")) else None,
-        **_texts(candidate.talk, candidate.turn),
     )
-
-
-def _spans(evidence: Iterable[Evidence]) -> list[Span]:
-    """Return the spans of features and of the least plausible triple."""
-    pieces = list(evidence)
-    spans = [piece.span for piece in pieces if isinstance(piece, FeatureEvidence)]
-    triples = [piece for piece in pieces if isinstance(piece, TripleEvidence)]
-    if triples:
-        worst = min(triples, key=lambda piece: piece.plausibility).triple
-        spans += [worst.head_span, worst.tail_span]
-    return [span for span in spans if span is not None]

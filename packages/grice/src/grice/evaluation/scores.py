@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import gzip
 import io
@@ -92,11 +93,9 @@ def _other_scores(file: str, column: str) -> Iterator[tuple[int, dict[str, Json]
     """
     known = False
     for line, row in any_rows(file):
-        cell: Any = row.get(column, MISSING)
-        if cell is MISSING:
-            cell = row
-            for part in column.split("."):
-                cell = cell.get(part, MISSING) if isinstance(cell, dict) else MISSING
+        cell: Any = row
+        for part in [column] if column in row else column.split("."):
+            cell = cell.get(part, MISSING) if isinstance(cell, dict) else MISSING
         if cell is MISSING and not known:
             names = [name for name in row if isinstance(name, str)]
             raise InputError(
@@ -105,7 +104,7 @@ def _other_scores(file: str, column: str) -> Iterator[tuple[int, dict[str, Json]
             )
         known = True
         conversation, turn = item_of(row, file, line)
-        value = None
+        value = math.nan
         if cell not in (None, MISSING) and not (isinstance(cell, str) and not cell.strip()):
             try:
                 value = float(cell)
@@ -114,43 +113,36 @@ def _other_scores(file: str, column: str) -> Iterator[tuple[int, dict[str, Json]
             if math.isinf(value):
                 problem = f"expected a finite number, found {cell!r:.60}"
                 raise RecordError(problem, file=file, line=line, field=column)
-        missing = value is None or math.isnan(value)
+        missing, signature = math.isnan(value), f"column:{column}"
         yield (
             line,
             {
-                "conversation": conversation,
-                "turn": turn,
-                "metric": column,
-                "value": None if missing else value,
-                "status": "abstained" if missing else "ok",
-                "reason": None,
-                "flags": [],
-                "evidence": [],
-                "signature": f"column:{column}",
+                "conversation": conversation, "turn": turn, "metric": column,
+                "value": None if missing else value, "status": "abstained" if missing else "ok",
+                "reason": None, "flags": [], "evidence": [], "signature": signature,
             },
-        )
+        )  # fmt: skip
 
 
 def item_of(row: Mapping[str, Any], file: str, line: int) -> tuple[str, int | None]:
     """Return the conversation and the turn that a row of a table or of JSON lines names."""
-
-    def first(names: Sequence[str]) -> Json:
-        return next((row[name] for name in names if row.get(name) not in (None, "")), None)
-
-    conversation, turn = first(CONVERSATION), first(TURN)
+    conversation, turn = (
+        next((row[name] for name in names if row.get(name) not in (None, "")), None)
+        for names in (CONVERSATION, TURN)
+    )
     if isinstance(conversation, bool) or not isinstance(conversation, str | int):
         problem = (
             f"no conversation is named; one of {', '.join(CONVERSATION)} is needed, found "
             f"{', '.join(row) or 'no field'}"
         )
         raise RecordError(problem, file=file, line=line, field="conversation")
-    if turn is not None:
-        digits = str(turn).strip().removesuffix(".0")
-        if isinstance(turn, bool) or not re.fullmatch("[0-9]{1,10}", digits):
-            problem = f"expected the number of a turn, counted from 0, found {turn!r:.60}"
-            raise RecordError(problem, file=file, line=line, field="turn")
-        turn = int(digits)
-    return str(conversation), turn
+    if turn is None:
+        return str(conversation), None
+    digits = str(turn).strip().removesuffix(".0")
+    if isinstance(turn, bool) or not re.fullmatch("[0-9]{1,10}", digits):
+        problem = f"expected the number of a turn, counted from 0, found {turn!r:.60}"
+        raise RecordError(problem, file=file, line=line, field="turn")
+    return str(conversation), int(digits)
 
 
 def any_rows(file: str, expected: str = SCORE) -> Iterator[tuple[int, Mapping[str, Any]]]:
@@ -199,19 +191,11 @@ def _refuse_conversations(line: bytes, file: str) -> None:
 
 def _table_rows(file: str) -> Iterator[tuple[int, dict[str, str]]]:
     """Yield each row of a CSV or TSV file with a header."""
-
-    def text(number: int, line: bytes) -> str:
-        try:
-            return line.decode("utf-8-sig" if number == 1 else "utf-8")
-        except UnicodeDecodeError as error:
-            problem = f"not UTF-8: {error.reason}"
-            raise RecordError(problem, file=_name(file), line=number) from None
-
+    some = False
     with _opened(file) as lines:
         tabs = file.removesuffix(".gz").lower().endswith(".tsv")
-        texts = (text(number, line) for number, line in enumerate(lines, 1))
+        texts = codecs.iterdecode(lines, "utf-8-sig")
         table = csv.DictReader(texts, delimiter="\t" if tabs else ",", restval="")
-        some = False
         try:
             for row in table:
                 if None in row:
@@ -219,6 +203,9 @@ def _table_rows(file: str) -> Iterator[tuple[int, dict[str, str]]]:
                     raise RecordError(problem, file=_name(file), line=table.line_num)
                 some = True
                 yield table.line_num, row
+        except UnicodeDecodeError as error:
+            problem = f"not UTF-8: {error.reason}"
+            raise RecordError(problem, file=_name(file), line=table.line_num + 1) from None
         except csv.Error as error:
             raise RecordError(str(error), file=_name(file), line=table.line_num) from None
     if not some:
@@ -248,8 +235,7 @@ def _opened(file: str) -> Iterator[Iterable[bytes]]:
             shards = [name for name in names if name.endswith(".parquet")]
             if not shards:
                 raise InputError(
-                    f"{file}: holds no table of scores; grice score --engine writes a folder of "
-                    "them"
+                    f"{file}: holds no table of scores; grice score --engine writes such folders"
                 )
             yield chain.from_iterable(map(rows, sorted(shards, key=source)))
         elif file.endswith(".gz"):

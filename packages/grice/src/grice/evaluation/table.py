@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections import Counter
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -20,32 +20,22 @@ from grice.progress import track
 from grice.stats.inputs import Floats, Integers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from grice.data import Conversation, Score
     from grice.evaluation.datasets import Rated
     from grice.evaluation.scores import ScoreLine
+    from grice.scoring.api import Grader
     from grice.stats.clusters import Bounds
-
 
 STATUSES: tuple[Status, ...] = ("ok", "abstained", "failed")
 OK, ABSTAINED, FAILED = range(3)
-TURN_BITS = 32
-"""Bits of an item's number that hold its turn."""
-STEP = 64
-"""Conversations scored at once."""
+TURN_BITS = 32  # of an item's number
+STEP = 64  # conversations scored at once
 Unit: TypeAlias = Literal["turn", "conversation"]
 """The rated unit: single turns, or whole conversations."""
-
-
-class Scores(Protocol):
-    """A scorer of conversations, such as :class:`grice.scoring.Grader`."""
-
-    def score(self, talk: Sequence[Conversation]) -> list[Score]:
-        """Return the scores of conversations."""
-        ...
 
 
 class Ids:
@@ -58,6 +48,20 @@ class Ids:
         """Return the number of an item; an unknown conversation gets the next number."""
         number = self.numbers.setdefault(conversation, len(self.numbers))
         return (number << TURN_BITS) + (0 if turn is None else turn + 1)
+
+    def of_file(self) -> Callable[[ScoreLine | Score, object], int]:
+        """Return a function that numbers the items of one score file by score and input.
+
+        A conversation whose id another input of the file had before is named with its input.
+        """
+        inputs: dict[str, object] = {}
+
+        def item(score: ScoreLine | Score, file: object) -> int:
+            name = score.conversation
+            known = file is None or inputs.setdefault(name, file) == file
+            return self.item(name if known else f"{name} ({file})", score.turn)
+
+        return item
 
     def names(self) -> list[str]:
         """Return the conversations by their numbers."""
@@ -73,18 +77,6 @@ def turn_of(item: int) -> int | None:
     """Return the turn of an item; None for a whole conversation."""
     turn = item & ((1 << TURN_BITS) - 1)
     return turn - 1 if turn else None
-
-
-class ConversationNames:
-    """Ids of the conversations of one score file, apart for inputs that share an id."""
-
-    def __init__(self) -> None:
-        self._files: dict[str, object] = {}
-
-    def name(self, conversation: str, file: object) -> str:
-        """Return the id of a conversation, with its file if another input had that id before."""
-        known = file is None or self._files.setdefault(conversation, file) == file
-        return conversation if known else f"{conversation} ({file})"
 
 
 class Column(NamedTuple):
@@ -105,13 +97,10 @@ class Column(NamedTuple):
 
 
 class MetricScores(NamedTuple):
-    """The rows of one metric, sorted by item.
+    """The rows of one metric, sorted by item, with every signature that occurs.
 
-    Attributes:
-        items: Numbers of the items.
-        given: Values: the neutral one where the metric abstained, NaN where it failed.
-        statuses: Index in :data:`STATUSES`; -1 where there is no score.
-        signatures: Every signature that occurs.
+    ``given`` is the value: the neutral one where the metric abstained, NaN where it failed.
+    ``statuses`` are indices in :data:`STATUSES`; -1 where there is no score.
     """
 
     items: Integers
@@ -224,15 +213,10 @@ class ScoreTable(NamedTuple):
             elif not (part.statuses[judged] == OK).any():
                 counts["abstained"] += 1
             reduced = reduced or len(part.items) > 1 or bool((part.turns >= 0).any())
-        return Column(
-            metric,
-            self.signature(metric) if metric in self.metrics else "",
-            tuple(values),
-            counts["abstained"],
-            counts["failed"],
-            counts["missing"],
-            "mean" if reduced and rated.set.level == "dialogue" else "",
-        )
+        signature = self.signature(metric) if metric in self.metrics else ""
+        how = "mean" if reduced and rated.set.level == "dialogue" else ""
+        totals = counts["abstained"], counts["failed"], counts["missing"]
+        return Column(metric, signature, tuple(values), *totals, how)
 
     def conversation_means(self, metric: str) -> dict[str, float]:
         """Return the mean value of each conversation, neutral values included."""
@@ -245,11 +229,9 @@ class ScoreTable(NamedTuple):
 class _Rows:
     """Growing columns of one metric."""
 
-    def __init__(self) -> None:
-        self.items = array("q")
-        self.values = array("d")
-        self.statuses = array("b")
-        self.signatures: dict[str, None] = {}
+    def __init__(self, *signatures: str) -> None:
+        self.items, self.values, self.statuses = array("q"), array("d"), array("b")
+        self.signatures = dict.fromkeys(signatures)
 
     def sorted(self) -> MetricScores:
         items = np.array(self.items, np.int64)
@@ -265,14 +247,14 @@ def _table(
     lines: Iterable[tuple[ScoreLine | Score, object]],
     source: str,
     ids: Ids,
-    metrics: Iterable[str] = (),
+    signatures: Mapping[str, str],
 ) -> ScoreTable:
     """Return the table of scores, each with the file of its conversation."""
-    rows = {name: _Rows() for name in metrics}
-    names = ConversationNames()
+    rows = {name: _Rows(signature) for name, signature in signatures.items()}
+    item = ids.of_file()
     for line, file in lines:
         row = rows.setdefault(line.metric, _Rows())
-        row.items.append(ids.item(names.name(line.conversation, file), line.turn))
+        row.items.append(item(line, file))
         value = line.value if line.status != "failed" else None
         row.values.append(float("nan") if value is None else value)
         row.statuses.append(STATUSES.index(line.status))
@@ -283,7 +265,7 @@ def _table(
 def read_table(file: str, ids: Ids | None = None) -> ScoreTable:
     """Return the table of a score file, each item once per metric."""
     lines = ((line, line.meta.file) for _, line in read_score_lines(file))
-    table = _table(lines, file, ids or Ids())
+    table = _table(lines, file, ids or Ids(), {})
     for name, scores in table.metrics.items():
         twice = np.flatnonzero(scores.items[1:] == scores.items[:-1])
         if len(twice):
@@ -295,24 +277,19 @@ def read_table(file: str, ids: Ids | None = None) -> ScoreTable:
     return table
 
 
-def table_of(scores: Iterable[Score], metrics: Iterable[str] = ()) -> ScoreTable:
-    """Return the table of scores in memory."""
+def table_of(scores: Iterable[Score], signatures: Mapping[str, str] = {}) -> ScoreTable:
+    """Return the table of scores in memory, with empty rows of further metrics."""
     lines = ((score, score.meta.get("file")) for score in scores)
-    return _table(lines, "the scores", Ids(), metrics)
+    return _table(lines, "the scores", Ids(), signatures)
 
 
 def score_table(
-    metrics: Scores, signatures: Mapping[str, str], conversations: Sequence[Conversation]
+    metrics: Grader, signatures: Mapping[str, str], conversations: Sequence[Conversation]
 ) -> ScoreTable:
     """Return the scores of loaded metrics on conversations."""
     windows = [conversations[i : i + STEP] for i in range(0, len(conversations), STEP)]
     parts = track(windows, "conversations", len(conversations), len)
-    table = table_of((score for talks in parts for score in metrics.score(talks)), signatures)
-    stated = {
-        name: scores._replace(signatures=(signatures.get(name, ""),))
-        for name, scores in table.metrics.items()
-    }
-    return table._replace(metrics=stated)
+    return table_of((score for talks in parts for score in metrics.score(talks)), signatures)
 
 
 def metric_range(name: str, signature: str, *columns: Floats) -> Bounds | None:

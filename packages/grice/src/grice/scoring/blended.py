@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, get_args
 
 from msgspec.structs import replace
 
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from grice.metrics.registry import Registry
     from grice.scoring.loaded import LoadedMetric
 
-RULES = ("min", "max", "mean", "geometric")
+Rule: TypeAlias = Literal["min", "max", "mean", "geometric"]
+RULES: tuple[Rule, ...] = get_args(Rule)
 
 
 def combined(rule: str, values: Sequence[float], weights: Sequence[float] | None = None) -> float:

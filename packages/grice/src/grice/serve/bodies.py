@@ -11,10 +11,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from grice.data import Conversation, Score
 from grice.errors import RecordError, did_you_mean, plural
-from grice.evaluation.rerank import Blend, Ranked, Rule
+from grice.evaluation.rerank import Blend, Ranked
 from grice.evaluation.review import Review
 from grice.readers import from_record
 from grice.readers._json import kind
+from grice.scoring.blended import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -123,7 +124,7 @@ class Candidates(Talk):
 
     model_config = _config("/rerank")
     candidates: list[Any] = Field(description="texts that may follow the last turn")
-    blend: Rule = Field("mean", description="mean, minimum or product")
+    blend: Rule = Field("mean", description="mean, geometric, min or max")
     weights: dict[str, float] = Field({}, description="weights of metrics in the blend")
     vetoes: dict[str, float] = Field(
         {}, description="a candidate below this value of a metric comes last"

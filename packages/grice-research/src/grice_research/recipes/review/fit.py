@@ -19,9 +19,8 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
-from grice.evaluation.review import FILE, Feature, Stack, Threshold
+from grice.evaluation.review import FILE, Feature, Stack
 from grice.stats.estimate import Estimate
 from grice_research.places import MODELS as SHIPPED_MODELS
 from grice_research.recipes.common import figure_of, parser_of, update_card
@@ -69,9 +68,6 @@ EQUALITIES = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0, 100.0)
 """Penalties of unequal weights that are tried; the last leaves no difference to speak of."""
 LOSS = 0.005
 """Area under the curve that equal weights may cost."""
-PRECISIONS = (0.5, 0.6, 0.7, 0.8, 0.9)
-LEAST = 20
-"""Turns above a threshold, for it to be stated."""
 
 
 class Table(NamedTuple):
@@ -192,25 +188,11 @@ def stack_of(
         for question, center, scale, own in zip(asked, centers, scales, weights, strict=True)
         if own > 0
     )
-    chances = expit(intercept + factor * odds)
-    return Stack(round(intercept, 4), witnesses, _thresholds(chances, flawed), models)
+    return Stack(round(intercept, 4), witnesses, models)
 
 
 def _rounded(*values: float) -> list[float]:
     return [round(float(value), 4) for value in values]
-
-
-def _thresholds(chances: Floats, flawed: Floats) -> tuple[Threshold, ...]:
-    """Return the lowest probabilities from which on a share of the turns is marked."""
-    order = np.argsort(-chances, kind="stable")
-    precision = np.cumsum(flawed[order]) / np.arange(1, len(order) + 1)
-    thresholds = []
-    for wanted in PRECISIONS:
-        enough = np.flatnonzero(precision[LEAST - 1 :] >= wanted)
-        if len(enough):
-            lowest = chances[order][enough[-1] + LEAST - 1]
-            thresholds.append(Threshold(wanted, round(float(lowest), 3)))
-    return tuple(thresholds)
 
 
 def write(stack: Stack, figures: Sequence[dict[str, object]], folder: Path) -> None:

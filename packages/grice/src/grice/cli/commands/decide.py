@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from grice.cli.derive import named_number, names
 from grice.cli.options import check_options, chosen_preset, conversations, loader, usable
@@ -203,7 +202,6 @@ def _share_below(text: str) -> ShareBelow:
     return ShareBelow(metric, value, share)
 
 
-MARGIN = 0.1
 WIDTH = 69
 """Characters of a turn that are shown: a line of a terminal."""
 
@@ -212,7 +210,7 @@ def rerank(
     files: Sequence[str],
     *,
     candidates: str = "candidates",
-    blend: Literal["mean", "minimum", "product"] = "mean",
+    blend: Literal["mean", "geometric", "min", "max"] = "mean",
     weight: Sequence[str] = (),
     veto: Sequence[str] = (),
     held_out: Names = (),
@@ -242,11 +240,13 @@ def rerank(
         length_ratio (R): of pairs: the longer reply has at most R times the words of the shorter
         agreement: of pairs: no metric may prefer the rejected reply
     """
-    from grice.evaluation.rerank import Blend, Filters, preferences, rerank
+    from grice.evaluation.rerank import Blend, preferences, rerank
     from grice.scoring.presets import named_preset
 
-    filters = {"margin": margin, "length-ratio": length_ratio, "agreement": agreement or None}
-    given = ", ".join(f"--{name}" for name, value in filters.items() if value is not None)
+    filters: dict[str, Any] = {"margin": margin, "length_ratio": length_ratio}
+    filters = {name: value for name, value in filters.items() if value is not None}
+    filters |= {"agreement": True} if agreement else {}
+    given = ", ".join(f"--{name.replace('_', '-')}" for name in filters)
     if given and not pairs:
         raise InputError(f"{given}: only pairs are filtered; give --pairs, too")
     weights = dict(named_number("--weight", text) for text in weight)
@@ -269,12 +269,7 @@ def rerank(
     view = _ranked_view(ranked, top)
     if pairs:
         refused: Counter[str] = Counter()
-        wanted = Filters(
-            MARGIN if margin is None else margin,
-            math.inf if length_ratio is None else length_ratio,
-            agreement,
-        )
-        rows = preferred = list(preferences(ranked, wanted, refused))
+        rows = preferred = list(preferences(ranked, refused, **filters))
         view = _pairs_view(preferred, refused)
     if output is not None:
         write_rows(rows, output)

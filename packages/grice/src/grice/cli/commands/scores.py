@@ -465,11 +465,6 @@ def _review_view(reviewed: Review) -> View:
         yield Lines([f"run but not used for the order: {names}"], style="dim")
     if reviewed.certain:
         yield Lines([f"certain flaws: {in_words(reviewed.certain)}"], style="bold")
-    levels = list(zip(reviewed.thresholds, reviewed.above, strict=True))
-    for threshold, above in ([level for level in levels if level[1]] or levels)[-1:]:
-        replies = f"{plural(above, 'reply', 'replies')} at {threshold.probability:.2f} or more"
-        flawed = f"{threshold.precision:.0%} of such replies were flawed in written logs"
-        yield Lines([f"{replies}: {flawed}"], style="dim")
     for item in reviewed.items:
         yield from _flagged_view(item)
 
