@@ -13,7 +13,6 @@ from grice.errors import ModelFolderError
 from grice.metrics.engagement import (
     SURFACE,
     Explained,
-    Part,
     ReplyHead,
     ReplySettings,
     Scale,
@@ -37,7 +36,10 @@ class Known:
         self.asked += pairs
         values = [min(1.0, len(pair.right) / 40) for pair in pairs]
         return [
-            Explained(value, (Part("words", 3.0, value - 0.5), Part("asks", 0.0, 0.001)))
+            Explained(
+                value,
+                (FeatureEvidence("words", 3.0, value - 0.5), FeatureEvidence("asks", 0.0, 0.001)),
+            )
             for value in values
         ]
 

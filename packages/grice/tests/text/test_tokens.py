@@ -15,7 +15,6 @@ FOUND = {
     "PLAIN_WORDS_AND_NUMBERS": "Don't re read it 1,5 km e g Müller’s map Wow",
     "SHORT_FORMS": "Don't re read it 1 5 km e g Müller s_map Wow",
     "UNICODE_LETTERS": "Don t re read it km e g Müller s map Wow",
-    "UNICODE_WORDS": "Don t re read it 1 5 km e g Müller s_map Wow",
     "WORDS": "don't re read it 1 5 km e g m ller s map wow",
     "WORDS_NUMBERS_AND_MARKS": "Don't re - read it : 1,5 km , e . g . Müller’s map … Wow !",
 }

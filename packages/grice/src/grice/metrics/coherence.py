@@ -59,8 +59,7 @@ else:
     np = LazyModule("numpy")
 
 NEUTRAL = 0.5
-SHOWN = 3
-"""How many of the least coherent turns the evidence names."""
+SHOWN = 3  # how many of the least coherent turns the evidence names
 
 
 class Dialogue(NamedTuple):
@@ -171,23 +170,17 @@ def _reason(value: float, evidence: Sequence[TurnEvidence]) -> str:
     return f"least coherent turn: {{turn}} {effect}"
 
 
-LOWEST = 0.25
-"""Share of the turns that stand for the worst of a conversation, at least one."""
-POOLED = 6
-"""Pooled outputs of the networks: two of each turn, in three ways."""
-BESIDE = REPLACED_TOKEN_FEATURES + AGAIN
-"""Features of a turn that the networks do not read."""
+LOWEST = 0.25  # share of the turns that stand for the worst of a conversation, at least one
+POOLED = 6  # pooled outputs of the networks: two of each turn, in three ways
+BESIDE = REPLACED_TOKEN_FEATURES + AGAIN  # features of a turn that the networks do not read
 ALONE = 3
 """Log odds of a turn out of context: that a person wrote it, that people would call it good, and
 that they would like a conversation of such turns."""
-SPEAKER = 5
-"""Features that tell the speakers of a conversation apart."""
+SPEAKER = 5  # features that tell the speakers of a conversation apart
 WHOLE = POOLED + 2 * (NUMBERS + ORDER) + SPEAKER + 3 * BESIDE + 2 * ALONE
 """Features of a conversation."""
-DECAY = 0.7
-"""Weight of a turn in all that was said, relative to the turn after it."""
-STATES = 256
-"""Texts whose token states are held at once: some 10 MB for turns of common length."""
+DECAY = 0.7  # weight of a turn in all that was said, relative to the turn after it
+STATES = 256  # texts whose token states are held at once: some 10 MB for turns of common length
 AT_ONCE, AROUND = 128, 64
 """Turns of a long conversation that are read at once, and how many before and after them."""
 

@@ -1,21 +1,28 @@
-"""Helpers that metrics share: abstention, vectors by text, truncated texts, probabilities."""
+"""Helpers that metrics share: abstention, vectors by text, truncated texts, evidence."""
 
 from __future__ import annotations
 
 import math
+import re
+from bisect import bisect_right
 from itertools import compress
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
-from grice.data import Judgement
+from msgspec.structs import replace
+
+from grice.data import FeatureEvidence, Judgement, Span
 from grice.text.language import other_language, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from grice.data import Response
+    from grice.data import Response, Turn
     from grice.models.protocols import Encoder, Reader, Vector
+    from grice.text.content import Stretch
 
 Item = TypeVar("Item")
+LONGEST_WORD = 40  # characters of a word that evidence shows
+_WORD = re.compile(r"\S+")
 
 
 def empty_reply(response: Response) -> str | None:
@@ -51,16 +58,31 @@ def score_or_abstain(
     reason_against: Callable[[Item], str | None],
     score: Callable[[list[Item]], Iterable[Judgement]],
     neutral: float,
+    reader: Reader | None = None,
 ) -> Iterator[Judgement]:
     """Yield a judgement per item: an abstention where there is a reason against scoring it.
 
-    All other items are scored at once, in order.
+    All other items are scored at once, in order. With a reader, which takes replies alone, those
+    that it truncates are flagged.
     """
     reasons = [reason_against(item) for item in items]
     scored = [item for item, reason in zip(items, reasons, strict=True) if reason is None]
     judgements = iter(score(scored))
+    if reader is not None:
+        texts = [(cast("Response", item).text,) for item in scored]
+        judgements = flag_truncated(judgements, texts, reader)
     for reason in reasons:
         yield Judgement(neutral, "abstained", reason) if reason else next(judgements)
+
+
+def flag_truncated(
+    judgements: Iterable[Judgement], texts: Sequence[Sequence[str]], model: Reader
+) -> Iterator[Judgement]:
+    """Flag the judgements of which any text is too long for the model to read whole."""
+    distinct = list(dict.fromkeys(text for own in texts for text in own))
+    cut = frozenset(compress(distinct, model.truncated(distinct)))
+    for judgement, own in zip(judgements, texts, strict=True):
+        yield judgement if cut.isdisjoint(own) else replace(judgement, flags=("truncated",))
 
 
 def encode_distinct(encoder: Encoder, texts: Iterable[str]) -> dict[str, Vector]:
@@ -69,10 +91,39 @@ def encode_distinct(encoder: Encoder, texts: Iterable[str]) -> dict[str, Vector]
     return dict(zip(distinct, encoder.encode(distinct), strict=True))
 
 
-def truncated_texts(model: Reader, texts: Iterable[str]) -> frozenset[str]:
-    """Return the texts that are too long for a model to read whole."""
-    distinct = list(dict.fromkeys(texts))
-    return frozenset(compress(distinct, model.truncated(distinct)))
+def own_turns(response: Response) -> Iterator[tuple[int, Turn]]:
+    """Yield the speaker's earlier turns that can be read, each with its index."""
+    for position, turn in zip(response.positions, response.history, strict=True):
+        if turn.speaker == response.speaker and unreadable(turn.text) is None:
+            yield position, turn
+
+
+def feature_at(
+    name: str, value: float, turn: int, place: Stretch, effect: float | None = None
+) -> FeatureEvidence:
+    """Return a feature that was measured on a part of a turn."""
+    return FeatureEvidence(name, value, effect, Span(turn, place.start, place.end))
+
+
+def word_features(
+    response: Response,
+    label: str,
+    values: Iterable[tuple[int, float]],
+    pool: Callable[[float, float], float],
+) -> list[FeatureEvidence]:
+    """Return a feature per word, pooled (from 0) from values at offsets of the reply."""
+    words = list(_WORD.finditer(response.text))
+    starts = [word.start() for word in words]
+    pooled = [0.0] * len(words)
+    for offset, value in values:
+        place = bisect_right(starts, offset) - 1
+        pooled[place] = pool(pooled[place], value)
+    return [
+        FeatureEvidence(
+            f"{label}: {word[0][:LONGEST_WORD]!r}", value, None, Span(response.turn, *word.span())
+        )
+        for word, value in zip(words, pooled, strict=True)
+    ]
 
 
 def probability(log_odds: float) -> float:

@@ -40,8 +40,7 @@ if TYPE_CHECKING:
     from grice.metrics.declaration import Count, Fraction
     from grice.models.protocols import Encoder
 
-NEUTRAL = 0.5
-"""Also ACCENT's score of a reply without a triple."""
+NEUTRAL = 0.5  # also ACCENT's score of a reply without a triple
 NOT_WHOLE = "no two events are related that were read as whole clauses about people"
 SCOPES: dict[str, tuple[TripleKind, ...]] = {
     "both": ("single", "pair"),
@@ -50,8 +49,7 @@ SCOPES: dict[str, tuple[TripleKind, ...]] = {
 }
 LEAST = 0.01
 """Least plausibility in a harmonic mean: a cosine may be 0, which would decide everything."""
-TAILS = 10
-"""Tails asked of knowledge that generates them, as many as ACCENT has COMET write."""
+TAILS = 10  # tails asked of knowledge that generates them, as many as ACCENT has COMET write
 EACH = 1
 """Tails looked at of each of the nearest known heads. On the development part of CSKB Population
 two tails did no better by more than 0.001, and cost as much again."""

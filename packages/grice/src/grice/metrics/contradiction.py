@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import msgspec
 
-from grice.data import FeatureEvidence, Judgement, Span, TurnEvidence
+from grice.data import Judgement, TurnEvidence
 from grice.metrics.common import (
     encode_distinct,
+    feature_at,
+    own_turns,
     score_or_abstain,
-    truncated_texts,
     unscorable_reply,
 )
 from grice.metrics.declaration import Example, metric
@@ -25,11 +26,10 @@ from grice.models.loader import Settings, model_type
 from grice.models.protocols import Encoder, Pair, PairClassifier
 from grice.numeric import LazyModule, sigmoid, softmax
 from grice.text.content import Stretch, sentences
-from grice.text.language import unreadable
 from grice.text.tokens import PLAIN_WORDS_AND_NUMBERS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     import numpy as np
 
@@ -42,10 +42,8 @@ if TYPE_CHECKING:
 else:
     np = LazyModule("numpy")
 
-HALF = 0.5
-"""Below it a reply is said to contradict."""
-NEUTRAL = 1.0
-"""Value of a reply without earlier statements of its speaker."""
+HALF = 0.5  # below it a reply is said to contradict
+NEUTRAL = 1.0  # value of a reply without earlier statements of its speaker
 SHIFT = 0.83
 """Of the log odds of the pair that most likely contradicts, since many pairs are compared.
 
@@ -53,10 +51,8 @@ Set so that one in twenty replies that contradict nothing is below one half.
 """
 FEWEST_WORDS = 3
 """Less ("Yes.", "Thank you.") states nothing."""
-NEAREST = 4
-"""Earlier sentences that a sentence is compared with, those of the largest cosine."""
-WORDS = 3
-"""Words shown as evidence."""
+NEAREST = 4  # earlier sentences that a sentence is compared with, those of the largest cosine
+WORDS = 3  # words shown as evidence
 
 
 @metric(
@@ -95,33 +91,28 @@ def contradiction(
         or that contradict the partner: what the partner said of himself is not compared.
     """
 
-    def chances(pairs: Sequence[tuple[str, str]]) -> Iterator[float]:
-        classified = model.classify([Pair((left,), right) for left, right in pairs])
-        return map(_shifted, classified)
+    def chances(pairs: Iterable[tuple[str, str]]) -> Iterator[float]:
+        return map(_shifted, model.classify([Pair((left,), right) for left, right in pairs]))
 
     def score(scored: Sequence[Response]) -> Iterator[Judgement]:
         compared = _compared(scored, encoder)
-        values = chances([(two.before.text, two.now.text) for every in compared for two in every])
+        values = chances((two.before.text, two.now.text) for every in compared for two in every)
         worst = [_worst([(next(values), two) for two in every]) for every in compared]
         # Of each flagged pair the sentence without each of its words, too.
         words = [_words_of(w.two.now) if w.chance > HALF else () for w in worst]
         without = chances(
-            [
-                (w.two.before.text, _without(w.two.now, word))
-                for w, own in zip(worst, words, strict=True)
-                for word in own
-            ]
+            (w.two.before.text, _without(w.two.now, word))
+            for w, own in zip(worst, words, strict=True)
+            for word in own
         )
-        cut = truncated_texts(encoder, (response.text for response in scored))
         for response, each, own in zip(scored, worst, words, strict=True):
             effects = sorted(
                 ((each.chance - next(without), word) for word in own), key=lambda pair: -pair[0]
             )
             shown = [(effect, word) for effect, word in effects[:WORDS] if effect > 0]
-            flags = ("truncated",) if response.text in cut else ()
-            yield _judgement(response.turn, each, shown, flags)
+            yield _judgement(response.turn, each, shown)
 
-    return score_or_abstain(responses, _reason_against, score, NEUTRAL)
+    return score_or_abstain(responses, _reason_against, score, NEUTRAL, encoder)
 
 
 class _Two(NamedTuple):
@@ -151,10 +142,9 @@ def _statements(text: str) -> list[Stretch]:
 
 def _earlier(response: Response) -> Iterator[tuple[int, Stretch]]:
     """Yield the statements of the speaker's earlier turns, each with the index of its turn."""
-    for position, turn in zip(response.positions, response.history, strict=True):
-        if turn.speaker == response.speaker and unreadable(turn.text) is None:
-            for sentence in _statements(turn.text):
-                yield position, sentence
+    for position, turn in own_turns(response):
+        for sentence in _statements(turn.text):
+            yield position, sentence
 
 
 def _compared(responses: Sequence[Response], encoder: Encoder) -> list[list[_Two]]:
@@ -164,19 +154,17 @@ def _compared(responses: Sequence[Response], encoder: Encoder) -> list[list[_Two
         encoder,
         (s.text for now, before in stated for s in (*now, *(earlier for _, earlier in before))),
     )
-    return [list(_nearest(now, before, vectors)) for now, before in stated]
-
-
-def _nearest(
-    statements: Sequence[Stretch],
-    earlier: Sequence[tuple[int, Stretch]],
-    vectors: Mapping[str, Array],
-) -> Iterator[_Two]:
-    before = np.stack([vectors[sentence.text] for _, sentence in earlier])
-    for now in statements:
-        for i in np.argsort(-(before @ vectors[now.text]), kind="stable")[:NEAREST]:
-            position, sentence = earlier[i]
-            yield _Two(position, sentence, now)
+    compared = []
+    for statements, before in stated:
+        matrix = np.stack([vectors[sentence.text] for _, sentence in before])
+        compared.append(
+            [
+                _Two(before[i][0], before[i][1], now)
+                for now in statements
+                for i in np.argsort(-(matrix @ vectors[now.text]), kind="stable")[:NEAREST]
+            ]
+        )
+    return compared
 
 
 def _shifted(chance: float) -> float:
@@ -187,11 +175,7 @@ def _shifted(chance: float) -> float:
 
 
 class _Worst(NamedTuple):
-    """The two sentences that most likely contradict, with that probability.
-
-    Attributes:
-        elsewhere: The probability that the reply contradicts another turn.
-    """
+    """The two sentences that most likely contradict, and the probability for another turn."""
 
     chance: float
     two: _Two
@@ -217,36 +201,30 @@ def _without(sentence: Stretch, word: Stretch) -> str:
     return sentence.text[:before] + sentence.text[after:]
 
 
-def _judgement(
-    turn: int, worst: _Worst, words: Sequence[tuple[float, Stretch]], flags: tuple[str, ...]
-) -> Judgement:
+def _judgement(turn: int, worst: _Worst, words: Sequence[tuple[float, Stretch]]) -> Judgement:
     chance, two, elsewhere = worst
-    pieces = [
-        ("contradicts", chance, turn, two.now),
-        ("said before", chance, two.position, two.before),
-        *((f"word: {word.text!r}", effect, turn, word) for effect, word in words),
-    ]
-    evidence: list[Evidence] = [TurnEvidence(two.position, elsewhere - chance)]
-    for name, value, index, place in pieces:
-        evidence.append(FeatureEvidence(name, value, span=Span(index, place.start, place.end)))
+    evidence: tuple[Evidence, ...] = (
+        TurnEvidence(two.position, elsewhere - chance),
+        feature_at("contradicts", chance, turn, two.now),
+        feature_at("said before", chance, two.position, two.before),
+        *(feature_at(f"word: {word.text!r}", effect, turn, word) for effect, word in words),
+    )
     if chance > HALF:
         reason = f"contradicts turn {two.position} (probability {chance:.2f})"
     else:
         limit = f"{chance:.2f}, threshold {HALF:.2f}"
         reason = f"no clear contradiction of turn {two.position} ({limit})"
-    return Judgement(1 - chance, "ok", reason, flags, tuple(evidence))
+    return Judgement(1 - chance, "ok", reason, (), evidence)
 
 
 NEGATIONS = frozenset(
     ("not", "no", "never", "none", "nothing", "nobody", "neither", "nor", "without", "cannot",
      "hardly")
 )  # fmt: skip
-MOST = 40
-"""Tokens of a sentence that are read."""
+MOST = 40  # tokens of a sentence that are read
 PORTION = 2000
 """Pairs whose token states are held at once: those of a long conversation would fill the memory."""
-FLAGS = 2
-"""Flags of a token beside its state: it stands in the other sentence; it negates."""
+FLAGS = 2  # flags of a token beside its state: it stands in the other sentence; it negates
 
 
 class AttentionSettings(Settings, frozen=True):

@@ -20,7 +20,6 @@ nothing.
 from __future__ import annotations
 
 import inspect
-import math
 import typing
 from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
@@ -36,10 +35,10 @@ if TYPE_CHECKING:
 
     from grice.data import Judgement
 
-Count: TypeAlias = Annotated[int, "1 or more"]
+Count: TypeAlias = Annotated[int, msgspec.Meta(ge=1)]
 """Annotation of an option that counts things."""
 
-Fraction: TypeAlias = Annotated[float, "0 to 1"]
+Fraction: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=1)]
 """Annotation of an option that is a part of a whole."""
 
 Judges: TypeAlias = Literal["response", "conversation"]
@@ -80,30 +79,22 @@ class Option(msgspec.Struct, frozen=True):
         Raises:
             MetricError: If it has another type, is not among the choices or out of range.
         """
-        wanted: str = self.type
-        converted: OptionValue | None = None
-        if not isinstance(value, bool) and not (wanted == "int" and isinstance(value, float)):
-            with suppress(TypeError, ValueError):
-                converted = _TYPES[self.type](value)
-        valid = converted is not None
-        if converted is not None and self.choices:
-            wanted, valid = f"one of {', '.join(self.choices)}", converted in self.choices
-        if converted is not None and self.low is not None:
-            high = math.inf if self.high is None else self.high
-            wanted, valid = self.range, self.low <= float(converted) <= high  # false for NaN
-        if converted is None or not valid:
-            raise MetricError(f"{metric}: option {self.name!r} is {wanted}, not {value!r}")
+        wanted = f"one of {', '.join(self.choices)}" if self.choices else self.range or self.type
+        kind: Any = Literal[self.choices] if self.choices else _TYPES[self.type]
+        if self.low is not None:
+            kind = Annotated[kind, msgspec.Meta(ge=self.low, le=self.high)]
+        try:
+            converted: OptionValue = msgspec.convert(value, kind, strict=False)
+        except msgspec.ValidationError:
+            raise MetricError(
+                f"{metric}: option {self.name!r} is {wanted}, not {value!r}"
+            ) from None
         return converted
 
 
-_TYPES: dict[str, Callable[[Any], OptionValue]] = {"int": int, "float": float, "str": str}
-_RANGES: dict[str, tuple[str, float, float | None]] = {
-    "Count": ("int", 1, None),
-    str(Count): ("int", 1, None),
-    "Fraction": ("float", 0, 1),
-    str(Fraction): ("float", 0, 1),
-}
-"""Type and range by annotation, written or evaluated."""
+_TYPES = {"int": int, "float": float, "str": str}
+_NAMES = {"Count": Count, "Fraction": Fraction, "Literal": Literal, **_TYPES}
+"""Names in the annotations of options, which need not be imported at run time."""
 
 
 class Example(msgspec.Struct, frozen=True):
@@ -143,20 +134,16 @@ class Metric(msgspec.Struct, frozen=True):
         version: Moves whenever the same input gives another number.
         summary: The question it answers, one line.
         judges: Whether an item is a ``Response`` or a ``Conversation``.
-        function: The batch function.
-        options: Its settings.
+        function: The batch function; ``description`` is its docstring, ``options`` its settings.
         models: Parameter name and default model reference of each model it needs.
         source: Where the method was published.
-        low: Smallest value it can give.
-        high: Largest value it can give; higher is better.
+        low, high: Smallest and largest value; higher is better.
         neutral: Value of an abstained item.
         default: Whether ``grice score`` runs it unless told otherwise.
-        example: A worked example.
-        description: What it does not say by itself: the function's docstring.
-        accepts: By parameter name, what its model may answer (see :mod:`grice.models.loader`),
-            where that is more than what the default model does.
-        protocols: By parameter name, what its model will be asked for: a runtime-checkable
-            protocol, such as :class:`grice.models.protocols.PairClassifier`, or a class.
+        accepts: By parameter name, the tasks that a model may have, where that is more than the
+            task of the default model.
+        protocols: By parameter name, the runtime-checkable protocol, such as
+            :class:`grice.models.protocols.PairClassifier`, or the class that a model must have.
     """
 
     name: str
@@ -240,24 +227,27 @@ def metric(
 
 
 def _option(metric: str, parameter: inspect.Parameter, text: str) -> Option:
-    annotation = str(parameter.annotation)
-    if isinstance(parameter.annotation, type):
-        annotation = parameter.annotation.__name__
+    annotation: Any = parameter.annotation
+    if isinstance(annotation, str):
+        with suppress(NameError, SyntaxError, TypeError):
+            annotation = eval(annotation.removeprefix("typing."), dict(_NAMES))
     choices: tuple[str, ...] = ()
-    if annotation.removeprefix("typing.").startswith("Literal["):
-        listed = annotation[annotation.index("[") + 1 : -1]
-        choices = tuple(part.strip().strip("'\"") for part in listed.split(","))
-        annotation = "str"
-    annotation, low, high = _RANGES.get(annotation, (annotation, None, None))
+    limits = msgspec.Meta()
+    if typing.get_origin(annotation) is Literal:
+        choices, annotation = typing.get_args(annotation), str
+    elif typing.get_origin(annotation) is Annotated:
+        annotation, limits = typing.get_args(annotation)
     if parameter.default is parameter.empty:
         raise MetricError(f"{metric}: option {parameter.name!r} needs a default")
-    if annotation not in _TYPES:
+    if annotation not in (int, float, str):
         raise MetricError(
-            f"{metric}: option {parameter.name!r} is annotated {annotation}; an option is int, "
-            f"float, str, Count, Fraction or a Literal of strings, and a model is named in models="
+            f"{metric}: option {parameter.name!r} is annotated {parameter.annotation}; an option "
+            "is int, float, str, Count, Fraction or a Literal of strings, and a model is named in "
+            "models="
         )
-    kind = typing.cast("Literal['int', 'float', 'str']", annotation)
-    return Option(parameter.name, kind, parameter.default, text, choices, low, high)
+    return Option(
+        parameter.name, annotation.__name__, parameter.default, text, choices, limits.ge, limits.le
+    )
 
 
 def _argument_help(function: Callable[..., Any]) -> dict[str, str]:

@@ -15,8 +15,8 @@ from grice.data import FeatureEvidence, Judgement
 from grice.errors import ModelFolderError
 from grice.metrics.common import (
     encode_distinct,
+    flag_truncated,
     score_or_abstain,
-    truncated_texts,
     unscorable_reply,
 )
 from grice.metrics.declaration import Example, metric
@@ -39,29 +39,17 @@ if TYPE_CHECKING:
 else:
     np = LazyModule("numpy")
 
-NEUTRAL = 0.5
-"""Also the model's answer where the turn before or the reply holds no word."""
-NOTICEABLE = 0.005
-"""An effect below this would be printed as nothing."""
-LABELS = {"words": "reply length"}
-"""Features whose name alone says too little."""
-SHOWN = 5
-"""Most features that are named as evidence."""
-
-
-class Part(NamedTuple):
-    """A feature: its value and by how much it moved the score."""
-
-    name: str
-    value: float
-    effect: float
+NEUTRAL = 0.5  # also the model's answer where the turn before or the reply holds no word
+NOTICEABLE = 0.005  # an effect below this would be printed as nothing
+LABELS = {"words": "reply length"}  # features whose name alone says too little
+SHOWN = 5  # most features that are named as evidence
 
 
 class Explained(NamedTuple):
     """The probability of the positive class and its parts, largest effect first."""
 
     value: float
-    parts: tuple[Part, ...]
+    parts: tuple[FeatureEvidence, ...]
 
 
 class ReplyJudge(Reader, Protocol):
@@ -112,13 +100,8 @@ def engagement(responses: Sequence[Response], *, model: ReplyJudge) -> Iterator[
 
     def score(scored: Sequence[Response]) -> Iterator[Judgement]:
         items = list(map(_item, scored))
-        cut = truncated_texts(
-            model, (text for (left, right), _ in items for text in (*left, right))
-        )
-        explained = model.explain([pair for pair, _ in items])
-        for (pair, novel), answer in zip(items, explained, strict=True):
-            flags = ("truncated",) if not cut.isdisjoint((*pair.left, pair.right)) else ()
-            yield _judgement(pair, novel, answer, flags)
+        judgements = map(_judgement, items, model.explain([pair for pair, _ in items]))
+        return flag_truncated(judgements, [(*left, right) for (left, right), _ in items], model)
 
     return score_or_abstain(responses, unscorable_reply, score, NEUTRAL)
 
@@ -130,20 +113,21 @@ def _item(response: Response) -> tuple[Pair, float]:
     return Pair((before,), novel.text), novel.novel_fraction
 
 
-def _judgement(pair: Pair, novel: float, explained: Explained, flags: tuple[str, ...]) -> Judgement:
+def _judgement(item: tuple[Pair, float], explained: Explained) -> Judgement:
+    pair, novel = item
     if not novel or unreadable(pair.right):
         return Judgement(0.0, "ok", "it says nothing that was not said before")
     evidence = tuple(
-        FeatureEvidence(part.name, part.value, part.effect)
+        part
         for part in explained.parts[:SHOWN]
-        if abs(part.effect) >= NOTICEABLE and math.isfinite(part.value)
+        if abs(part.effect or 0) >= NOTICEABLE and math.isfinite(part.value)
     )
     value = explained.value * novel
     if value < NEUTRAL <= max(explained.value, 1 - novel):
         reason = f"only {novel:.0%} of its words are new"
     else:
         reason = _reason(value, evidence)
-    return Judgement(value, "ok", reason, flags, evidence)
+    return Judgement(value, "ok", reason, (), evidence)
 
 
 def _reason(value: float, evidence: Sequence[FeatureEvidence]) -> str:
@@ -168,19 +152,15 @@ SURFACE = (
     "exclaims",
 )
 """Names of the numbers, in the order of :func:`surface`."""
-COUNTS = (0, 3)
-"""Places of those that count; a network does better with their logarithms."""
+COUNTS = (0, 3)  # places of those that count; a network does better with their logarithms
 COSINE = "likeness to the turn before"
 BASE = "the base classifier"
 BLOCKS = ("what the turn before says", "what the reply says", "how the two meet")
-WIDTH = 0.25
-"""Brings the elements of unit vectors times the root of their length below the scalars."""
+WIDTH = 0.25  # brings the elements of unit vectors times the root of their length below the scalars
 FAR = 3.0
 """Scalars are cut at so many standard deviations: a reply of a thousand words is just long."""
-NARROW = 1e-6
-"""A feature that varies less than this is constant."""
-ROWS = 256
-"""Pairs whose features are held at once."""
+NARROW = 1e-6  # a feature that varies less than this is constant
+ROWS = 256  # pairs whose features are held at once
 
 
 def surface(before: str, reply: str) -> tuple[float, ...]:
@@ -365,10 +345,10 @@ class ReplyHead:
         value, *others = sigmoid(np.array([odds, *without], np.float32)).tolist()
         values = [*scalars.tolist(), *added[len(scalars) :].tolist()]
         parts = [
-            Part(name, own, value - other)
+            FeatureEvidence(name, own, value - other)
             for name, own, other in zip(self._names, values, others, strict=True)
         ]
-        return Explained(value, tuple(sorted(parts, key=lambda part: -abs(part.effect))))
+        return Explained(value, tuple(sorted(parts, key=lambda part: -abs(part.effect or 0))))
 
 
 @model_type(

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
-import re
-from bisect import bisect_right
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 import msgspec
 
-from grice.data import FeatureEvidence, Judgement, Span
+from grice.data import FeatureEvidence, Judgement
 from grice.errors import ModelFolderError
-from grice.metrics.common import probability, score_or_abstain, unsupported_reply
+from grice.metrics.common import (
+    probability,
+    score_or_abstain,
+    unsupported_reply,
+    word_features,
+)
 from grice.metrics.declaration import Example, metric
 from grice.models.loader import Settings, model_type, read_settings
 from grice.numeric import LazyModule
@@ -38,13 +41,8 @@ The shift is such that one in twenty replies of people without a slip is below o
 """
 ALLOWED = 1.0
 """Nats by which a piece may be less likely in its place than at large before it counts."""
-FEWEST_WORDS = 3
-"""Less says too little of how somebody writes."""
-WORDS = 3
-"""Words shown as evidence."""
-LONGEST = 40
-"""Characters of a word that are shown."""
-_WORD = re.compile(r"\S+")
+FEWEST_WORDS = 3  # less says too little of how somebody writes
+WORDS = 3  # words shown as evidence
 
 
 class PieceSurprise(NamedTuple):
@@ -110,25 +108,13 @@ def _reason_against(response: Response) -> str | None:
 
 
 def _judgement(response: Response, pieces: Sequence[PieceSurprise]) -> Judgement:
-    words = list(_WORD.finditer(response.text))
-    starts = [word.start() for word in words]
-    worst = [0.0] * len(words)
-    for piece in pieces:
-        place = bisect_right(starts, piece.start) - 1
-        worst[place] = max(worst[place], piece.nats)
-    shown = sorted(zip(words, worst, strict=True), key=lambda pair: -pair[1])[:WORDS]
+    values = ((piece.start, piece.nats) for piece in pieces)
+    words = word_features(response, "out of place", values, max)
+    words.sort(key=lambda word: -word.value)
     mean = mean_nats(pieces)
     evidence = (
         FeatureEvidence("nats out of place, mean of a piece", mean, WEIGHT * mean),
-        *(
-            FeatureEvidence(
-                f"out of place: {word[0][:LONGEST]!r}",
-                nats,
-                span=Span(response.turn, word.start(), word.end()),
-            )
-            for word, nats in shown
-            if nats > 0
-        ),
+        *(word for word in words[:WORDS] if word.value > 0),
     )
     value = probability(WEIGHT * mean + SHIFT)
     reason = "its words are in place"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grice.data import FeatureEvidence, Judgement, Span
-from grice.metrics.common import score_or_abstain, unscorable_reply
+from grice.data import Judgement
+from grice.metrics.common import feature_at, score_or_abstain, unscorable_reply
 from grice.metrics.declaration import Example, metric
 from grice.text.content import content_words
 from grice.text.language import unreadable
@@ -17,12 +17,9 @@ if TYPE_CHECKING:
 
     from grice.data import Response
 
-NEUTRAL = 1.0
-"""Value of a reply without claims, or without a source."""
-SHOWN = 8
-"""Words shown as evidence."""
-SHORT = 3
-"""A word of no more letters has no ending."""
+NEUTRAL = 1.0  # value of a reply without claims, or without a source
+SHOWN = 8  # words shown as evidence
+SHORT = 3  # a word of no more letters has no ending
 
 
 @metric(
@@ -72,12 +69,9 @@ def _score(response: Response) -> Judgement:
     foreign = [word for word in words if _root(word.text) not in known]
     value = 1 - len(foreign) / len(words)
     evidence = tuple(
-        FeatureEvidence(
-            f"not in the knowledge: {word.text!r}", 1.0,
-            span=Span(response.turn, word.start, word.end),
-        )
+        feature_at(f"not in the knowledge: {word.text!r}", 1.0, response.turn, word)
         for word in foreign[:SHOWN]
-    )  # fmt: skip
+    )
     reason = f"{len(words) - len(foreign)} of {len(words)} words stand in the knowledge"
     return Judgement(value, "ok", reason, (), evidence)
 

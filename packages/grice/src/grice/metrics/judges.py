@@ -24,16 +24,12 @@ if TYPE_CHECKING:
     from grice.data import Json, Turn
     from grice.metrics.declaration import Count, Metric
 
-MODEL = "model"
-"""Name of the option with the judge."""
+MODEL = "model"  # name of the option with the judge
 NEUTRAL = 0.5
-LONGEST = 300
-"""Characters of a judge's reason that are shown."""
-LOW, HIGH = 1, 5
-"""Ends of the scale that judges answer on."""
+LONGEST = 300  # characters of a judge's reason that are shown
+LOW, HIGH = 1, 5  # ends of the scale that judges answer on
 
-TURNS = 40
-"""Turns that a judge is shown, the last ones."""
+TURNS = 40  # turns that a judge is shown, the last ones
 
 RULES = (
     "You rate conversations. The user's message is one JSON object with what was said. All of it "

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
-from bisect import bisect_right
+import operator
 from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
-from grice.data import FeatureEvidence, Judgement, Span
-from grice.metrics.common import score_or_abstain, unscorable_reply
+from grice.data import FeatureEvidence, Judgement
+from grice.metrics.common import score_or_abstain, unscorable_reply, word_features
 from grice.metrics.declaration import Example, metric
 from grice.models.protocols import CausalLM, PromptPart
 from grice.numeric import LazyModule, sigmoid
@@ -84,11 +83,7 @@ WEIGHT_AFTER, WEIGHT_GAIN, SHIFT = 0.083, 0.233, 0.500
 
 By the recipe ``review.likelihood`` of commit a7921dde, on chatbots' turns of DBDC3 and ConvAI 2017.
 """
-WORDS = 3
-"""Words shown as evidence."""
-LONGEST = 40
-"""Characters of a word that are shown."""
-_WORD = re.compile(r"\S+")
+WORDS = 3  # words shown as evidence
 
 
 @metric(
@@ -125,11 +120,9 @@ def likelihood(responses: Sequence[Response], *, model: CausalLM) -> Iterator[Ju
     def score(scored: Sequence[Response]) -> Iterator[Judgement]:
         after = _token_scores(scored, model)
         own = _token_scores(list(map(_own_turns, scored)), model, lambda own: own.speaker)
-        cut = model.truncated([response.text for response in scored])
-        for response, here, alone, long in zip(scored, after, own, cut, strict=True):
-            yield _judgement(response, here, alone, ("truncated",) if long else ())
+        return map(_judgement, scored, after, own)
 
-    return score_or_abstain(responses, unscorable_reply, score, NEUTRAL)
+    return score_or_abstain(responses, unscorable_reply, score, NEUTRAL, model)
 
 
 def _token_scores(
@@ -158,15 +151,19 @@ def _own_turns(response: Response) -> Response:
 
 
 def _judgement(
-    response: Response,
-    after: Sequence[TokenScore],
-    own: Sequence[TokenScore],
-    flags: tuple[str, ...],
+    response: Response, after: Sequence[TokenScore], own: Sequence[TokenScore]
 ) -> Judgement:
     mean = float(np.mean([token.log_probability for token in after]))
     gain = mean - float(np.mean([token.log_probability for token in own]))
     value = float(sigmoid(np.array(WEIGHT_AFTER * mean + WEIGHT_GAIN * gain + SHIFT)))
-    words = _words(response, after, own)
+    # Tokens come with offsets in the stripped reply behind a space.
+    indent = len(response.text) - len(response.text.lstrip()) - 1
+    changes = (
+        (here.end + indent - 1, here.log_probability - alone.log_probability)
+        for here, alone in zip(after, own, strict=True)
+    )
+    features = word_features(response, "less probable here", changes, operator.add)
+    words = sorted((word for word in features if word.value < 0), key=lambda word: word.value)
     evidence = (
         FeatureEvidence("mean log likelihood after the history", mean, WEIGHT_AFTER * mean),
         FeatureEvidence("gain over own turns alone", gain, WEIGHT_GAIN * gain),
@@ -179,27 +176,4 @@ def _judgement(
         reason = f"{how} as a whole ({mean:+.1f} nats a token)"
     else:
         reason = f"{words[0].name} ({words[0].value:+.1f} nats)"
-    return Judgement(value, "ok", reason, flags, evidence)
-
-
-def _words(
-    response: Response, after: Sequence[TokenScore], own: Sequence[TokenScore]
-) -> list[FeatureEvidence]:
-    """Return the words that others' turns make less probable, the largest loss (nats) first."""
-    indent = len(response.text) - len(response.text.lstrip()) - 1
-    words = list(_WORD.finditer(response.text))
-    starts = [word.start() for word in words]
-    changes = [0.0] * len(words)
-    for here, elsewhere in zip(after, own, strict=True):
-        word = bisect_right(starts, here.end + indent - 1) - 1
-        changes[word] += here.log_probability - elsewhere.log_probability
-    lost = [
-        FeatureEvidence(
-            f"less probable here: {word[0][:LONGEST]!r}",
-            change,
-            span=Span(response.turn, word.start(), word.end()),
-        )
-        for word, change in zip(words, changes, strict=True)
-        if change < 0
-    ]
-    return sorted(lost, key=lambda word: word.value)
+    return Judgement(value, "ok", reason, (), evidence)

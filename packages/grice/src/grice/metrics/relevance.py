@@ -17,8 +17,8 @@ from grice.data import Judgement, TurnEvidence
 from grice.errors import ModelFolderError
 from grice.metrics.common import (
     encode_distinct,
+    flag_truncated,
     score_or_abstain,
-    truncated_texts,
     unscorable_reply,
 )
 from grice.metrics.declaration import Example, metric
@@ -46,18 +46,12 @@ if TYPE_CHECKING:
 else:
     np = LazyModule("numpy")
 
-NEUTRAL = 0.5
-"""Also the model's answer where history or response holds no word."""
-NOTICEABLE = 0.005
-"""An effect below this would be printed as nothing."""
-TURNS = 4
-"""Turns of a history that the model reads, the last ones."""
-ROWS = 256
-"""Pairs whose features are held at once."""
-COSINE_SCALE = 4
-"""Brings cosines to the order of one, as the other features are."""
-SURE = 1e-6
-"""Least distance of a probability from 0 and 1 before its log odds are taken."""
+NEUTRAL = 0.5  # also the model's answer where history or response holds no word
+NOTICEABLE = 0.005  # an effect below this would be printed as nothing
+TURNS = 4  # turns of a history that the model reads, the last ones
+ROWS = 256  # pairs whose features are held at once
+COSINE_SCALE = 4  # brings cosines to the order of one, as the other features are
+SURE = 1e-6  # least distance of a probability from 0 and 1 before its log odds are taken
 
 
 @metric(
@@ -104,9 +98,9 @@ def relevance(
     def score(scored: Sequence[Response]) -> Iterator[Judgement]:
         items = [_item(response, history) for response in scored]
         values = iter(model.classify([pair for item in items for pair in item.pairs]))
-        cut = truncated_texts(model, (text for item in items for text in item.texts))
-        for item in items:
-            yield _judgement(item, list(islice(values, len(item.pairs))), cut)
+        judgements = (_judgement(item, list(islice(values, len(item.pairs)))) for item in items)
+        texts = [(*item.pairs[0].left, item.pairs[0].right) for item in items]
+        return flag_truncated(judgements, texts, model)
 
     return score_or_abstain(responses, unscorable_reply, score, NEUTRAL)
 
@@ -125,10 +119,6 @@ class _Item(NamedTuple):
     positions: tuple[int, ...]
     novel: float
 
-    @property
-    def texts(self) -> tuple[str, ...]:
-        return (*self.pairs[0].left, self.pairs[0].right)
-
 
 def _item(response: Response, history: int) -> _Item:
     novel = novelty(response.text, [turn.text for turn in response.history])
@@ -138,7 +128,7 @@ def _item(response: Response, history: int) -> _Item:
     return _Item(pairs, tuple(response.positions[-history:]), novel.novel_fraction)
 
 
-def _judgement(item: _Item, values: Sequence[float], cut: frozenset[str]) -> Judgement:
+def _judgement(item: _Item, values: Sequence[float]) -> Judgement:
     """Return the judgement of a reply from the values of its pairs."""
     value, *without = (value * item.novel for value in values)
     effects = [value - other for other in without or (NEUTRAL,)]
@@ -147,8 +137,7 @@ def _judgement(item: _Item, values: Sequence[float], cut: frozenset[str]) -> Jud
     if value < NEUTRAL <= max(values[0], 1 - item.novel):
         new = f"only {item.novel:.0%}" if item.novel else "none"
         reason = f"{new} of its words {'are' if item.novel else 'is'} new"
-    flags = ("truncated",) if not cut.isdisjoint(item.texts) else ()
-    return Judgement(value, "ok", reason, flags, evidence)
+    return Judgement(value, "ok", reason, (), evidence)
 
 
 def _reason(value: float, evidence: Sequence[TurnEvidence]) -> str:

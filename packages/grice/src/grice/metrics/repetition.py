@@ -9,19 +9,19 @@ from functools import lru_cache
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, NamedTuple
 
-from grice.data import FeatureEvidence, Judgement, Span, TurnEvidence
+from grice.data import Judgement, TurnEvidence
 from grice.metrics.common import (
     encode_distinct,
+    feature_at,
+    own_turns,
     probability,
     score_or_abstain,
-    truncated_texts,
     unscorable_reply,
 )
 from grice.metrics.declaration import Example, metric
 from grice.models.protocols import Encoder
 from grice.numeric import LazyModule
 from grice.text.content import OF_NO_CONTENT, Stretch, content_words, sentences
-from grice.text.language import unreadable
 from grice.text.tokens import WORDS_NUMBERS_AND_MARKS
 from grice.text.wordlists import words_of
 
@@ -30,15 +30,13 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from grice.data import Evidence, Response, Turn
+    from grice.data import Evidence, FeatureEvidence, Response, Turn
     from grice.numeric import Array
 else:
     np = LazyModule("numpy")
 
-HALF = 0.5
-"""Below it a reply is said to repeat."""
-NEUTRAL = 1.0
-"""Value of a reply without earlier turns of its speaker."""
+HALF = 0.5  # below it a reply is said to repeat
+NEUTRAL = 1.0  # value of a reply without earlier turns of its speaker
 WEIGHT_TURN, WEIGHT_SENTENCE, WEIGHT_WORDS, SHIFT = 6.5, 3.4, 2.7, -4.35
 """Log odds of a repetition, by logistic regression on crossed pairs of replies.
 
@@ -46,15 +44,13 @@ The shift is such that one in twenty of their good replies is below one half.
 """
 FEWEST_WORDS = 3
 """Less ("Yes.", "Thank you.") may be said again."""
-WORDS = 5
-"""Words shown as evidence."""
+WORDS = 5  # words shown as evidence
 WEIGHTS, BIAS = (-0.59, 3.34, 2.53, 1.82, 3.11, 3.66, 10.0), -2.13
 """Log odds of a repair after a complaint, by ``_signs`` (fitted as in commit a7921dde).
 
 The last weight is set, not fitted: after "Could you repeat that?" a reply may say it again.
 """
-READ = 1000
-"""Characters of a complaint and of a reply that are looked at for signs of a repair."""
+READ = 1000  # characters of a complaint and of a reply that are looked at for signs of a repair
 STEM = 5
 """Letters by which two words are the same: "deliver", "delivery"."""
 _COMPLAINS = re.compile(
@@ -155,19 +151,17 @@ def repetition(responses: Sequence[Response], *, encoder: Encoder) -> Iterator[J
     """
 
     def score(scored: Sequence[Response]) -> Iterator[Judgement]:
-        spoken = [[(i, turn.text) for i, turn in _own(response)] for response in scored]
+        spoken = [[(i, turn.text) for i, turn in own_turns(response)] for response in scored]
         texts = dict.fromkeys(text for own in spoken for _, text in own)
         texts |= dict.fromkeys(response.text for response in scored)
         parts = (sentence.text for text in texts for sentence in _compared(text))
         vectors = encode_distinct(encoder, [*texts, *parts])
         turns = {text: _Turn.of(text, vectors) for text in texts}
-        cut = truncated_texts(encoder, (response.text for response in scored))
         for response, own in zip(scored, spoken, strict=True):
-            alike = [_likeness(turns[response.text], turns[text], i, text) for i, text in own]
-            flags = ("truncated",) if response.text in cut else ()
-            yield _judgement(response, alike, flags)
+            reply = turns[response.text]
+            yield _judgement(response, [_likeness(reply, turns[text], i, text) for i, text in own])
 
-    return score_or_abstain(responses, _reason_against, score, NEUTRAL)
+    return score_or_abstain(responses, _reason_against, score, NEUTRAL, encoder)
 
 
 class _Turn(NamedTuple):
@@ -226,14 +220,7 @@ def _reason_against(response: Response) -> str | None:
         return reason
     if len(response.text.split()) < FEWEST_WORDS:
         return f"fewer than {FEWEST_WORDS} words may be said again"
-    return None if any(_own(response)) else "its speaker said nothing before it"
-
-
-def _own(response: Response) -> Iterator[tuple[int, Turn]]:
-    """Yield the speaker's earlier turns that can be read, each with its index."""
-    for position, turn in zip(response.positions, response.history, strict=True):
-        if turn.speaker == response.speaker and unreadable(turn.text) is None:
-            yield position, turn
+    return None if any(own_turns(response)) else "its speaker said nothing before it"
 
 
 def _compared(text: str) -> Sequence[Stretch]:
@@ -242,7 +229,7 @@ def _compared(text: str) -> Sequence[Stretch]:
     return [s for s in every if len(s.text.split()) >= FEWEST_WORDS] or every
 
 
-def _judgement(response: Response, alike: Sequence[_Likeness], flags: tuple[str, ...]) -> Judgement:
+def _judgement(response: Response, alike: Sequence[_Likeness]) -> Judgement:
     nearest = max(alike, key=lambda likeness: likeness.alike)
     words = content_words(response.text)
     value = _value(alike, words)
@@ -260,12 +247,12 @@ def _judgement(response: Response, alike: Sequence[_Likeness], flags: tuple[str,
     shared = [word for word in words if word.text in nearest.words]
     evidence: tuple[Evidence, ...] = (
         TurnEvidence(nearest.position, min(0.0, value - without)),
-        _feature("says again", nearest.sentence, response.turn, nearest.in_reply),
-        _feature("said before", nearest.sentence, nearest.position, nearest.before),
-        *(_feature(f"same word: {w.text!r}", 1.0, response.turn, w) for w in shared[:WORDS]),
+        feature_at("says again", nearest.sentence, response.turn, nearest.in_reply),
+        feature_at("said before", nearest.sentence, nearest.position, nearest.before),
+        *(feature_at(f"same word: {w.text!r}", 1.0, response.turn, w) for w in shared[:WORDS]),
         *([repair.evidence] if repair else []),
     )
-    return Judgement(value, "ok", reason, flags, evidence)
+    return Judgement(value, "ok", reason, (), evidence)
 
 
 def _value(alike: Sequence[_Likeness], words: Sequence[Stretch]) -> float:
@@ -283,10 +270,6 @@ def _value(alike: Sequence[_Likeness], words: Sequence[Stretch]) -> float:
 def _without_blanks(start: int, text: str) -> Stretch:
     start += len(text) - len(text.lstrip())
     return Stretch(start, start + len(text.strip()), text.strip())
-
-
-def _feature(name: str, value: float, turn: int, where: Stretch) -> FeatureEvidence:
-    return FeatureEvidence(name, value, span=Span(turn, where.start, where.end))
 
 
 class _Repair(NamedTuple):
@@ -314,7 +297,7 @@ def _repair(response: Response, nearest: _Likeness, value: float) -> _Repair | N
     if chance < max(value, HALF):
         return None
     name = f"repair after turn {position}"
-    return _Repair(position, chance, _feature(name, chance, position, where))
+    return _Repair(position, chance, feature_at(name, chance, position, where))
 
 
 def _complaint(response: Response) -> tuple[int, str, Stretch] | None:
@@ -355,7 +338,7 @@ def _signs(
     complaint asked for the last turn again.
     """
     reply, asked, before = map(_terms, (response.text, complaint, nearest.text))
-    own = {term for _, turn in _own(response) for term in _terms(turn.text)}
+    own = {term for _, turn in own_turns(response) for term in _terms(turn.text)}
     new = sum(term not in own for term in reply) / max(1, len(reply))
     gone = before.keys() - reply
     figure = any(reply[term] for term in reply.keys() - before) and any(map(before.get, gone))
@@ -365,7 +348,7 @@ def _signs(
         and not gone.isdisjoint(_terms(nearest.before.text))
     )
     head = complaint[:READ]
-    last = max(position for position, _ in _own(response))
+    last = max(position for position, _ in own_turns(response))
     return (
         0.0 if figure else math.log(1 / value - 1),
         new,

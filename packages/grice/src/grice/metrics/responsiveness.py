@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from grice.data import FeatureEvidence, Judgement, Span
 from grice.metrics.common import (
     encode_distinct,
+    feature_at,
     probability,
     score_or_abstain,
-    truncated_texts,
     unscorable_reply,
 )
 from grice.metrics.declaration import Example, metric
@@ -92,24 +92,18 @@ def responsiveness(responses: Sequence[Response], *, encoder: Encoder) -> Iterat
         asked = [questions(response.history[-1].text) for response in scored]
         texts = (s.text for own in asked for s in own)
         vectors = encode_distinct(encoder, [*(response.text for response in scored), *texts])
-        cut = truncated_texts(encoder, (response.text for response in scored))
         for response, own in zip(scored, asked, strict=True):
             reply = vectors[response.text]
             answers = [_answer(q, response.text, float(vectors[q.text] @ reply)) for q in own]
-            flags = ("truncated",) if response.text in cut else ()
-            yield _judgement(response, max(answers, key=lambda answer: answer.odds), flags)
+            yield _judgement(response, max(answers, key=lambda answer: answer.odds))
 
-    return score_or_abstain(responses, _reason_against, score, NEUTRAL)
+    return score_or_abstain(responses, _reason_against, score, NEUTRAL, encoder)
 
 
 class _Answer(NamedTuple):
-    """How a reply stands to one question.
+    """A question of the turn before, and how the reply answers it.
 
-    Attributes:
-        question: The question, in the turn before.
-        cosine: Of question and reply.
-        form: 1 if the reply has the form of an answer to it, -1 if not, 0 if any will do.
-        place: What of the reply has that form.
+    ``form`` is 1 if the reply has the form of an answer, at ``place``, -1 if not, 0 if any will do.
     """
 
     question: Stretch
@@ -140,16 +134,15 @@ def _answer(question: Stretch, reply: str, cosine: float) -> _Answer:
     return _Answer(question, cosine, 0.0, None)
 
 
-def _judgement(response: Response, best: _Answer, flags: tuple[str, ...]) -> Judgement:
+def _judgement(response: Response, best: _Answer) -> Judgement:
     value = probability(best.odds)
     verb, adjective = ("answers", "") if value >= NEUTRAL else ("leaves", " unanswered")
     question = f"the question of turn {response.positions[-1]}"
     reason = f"{verb} {question}{adjective} (cosine {best.cosine:.2f})"
-    span = Span(response.positions[-1], best.question.start, best.question.end)
-    effect = WEIGHT_COSINE * best.cosine
-    evidence = [FeatureEvidence("cosine of question and reply", best.cosine, effect, span)]
+    name, effect = "cosine of question and reply", WEIGHT_COSINE * best.cosine
+    evidence = [feature_at(name, best.cosine, response.positions[-1], best.question, effect)]
     if best.form:
         place = best.place and Span(response.turn, *best.place)
         effect = WEIGHT_FORM * best.form
         evidence.append(FeatureEvidence("form of an answer", best.form, effect, place))
-    return Judgement(value, "ok", reason, flags, tuple(evidence))
+    return Judgement(value, "ok", reason, (), tuple(evidence))

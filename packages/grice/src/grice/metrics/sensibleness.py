@@ -83,13 +83,10 @@ def sensibleness(responses: Sequence[Response], *, model: FlawModel) -> Iterator
     """
 
     def score(scored: Sequence[Response]) -> Iterator[Judgement]:
-        odds = model.log_odds(scored)
-        cut = model.truncated([response.text for response in scored])
-        for response, row, long in zip(scored, odds, cut, strict=True):
-            chances = dict(zip(model.flaws, sigmoid(row).tolist(), strict=True))
-            yield _judgement(response, chances, ("truncated",) if long else ())
+        for response, row in zip(scored, model.log_odds(scored), strict=True):
+            yield _judgement(response, dict(zip(model.flaws, sigmoid(row).tolist(), strict=True)))
 
-    return score_or_abstain(responses, unscorable_reply, score, NEUTRAL)
+    return score_or_abstain(responses, unscorable_reply, score, NEUTRAL, model)
 
 
 def cause_of(evidence: Sequence[Evidence]) -> str | None:
@@ -103,7 +100,7 @@ def cause_of(evidence: Sequence[Evidence]) -> str | None:
     return max(heads, key=lambda piece: piece.value).name
 
 
-def _judgement(response: Response, chances: dict[str, float], flags: tuple[str, ...]) -> Judgement:
+def _judgement(response: Response, chances: dict[str, float]) -> Judgement:
     (_, flawed), *heads = chances.items()
     before = [turn.speaker for turn in response.history if unreadable(turn.text) is None]
     impossible = {
@@ -120,7 +117,7 @@ def _judgement(response: Response, chances: dict[str, float], flags: tuple[str, 
         reason = f"most likely flaw: {cause} ({evidence[0].value:.2f})"
     else:
         reason = "no single cause stands out"
-    return Judgement(value, "ok", reason, flags, evidence)
+    return Judgement(value, "ok", reason, (), evidence)
 
 
 class FlawSettings(Settings, frozen=True):

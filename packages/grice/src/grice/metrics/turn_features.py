@@ -34,8 +34,7 @@ else:
 MOST_SENTENCES = 12
 """Sentences of a turn that are compared: a turn of a thousand must not cost a million."""
 FEWEST_WORDS = 3
-CONTENT = 4
-"""Letters of the shortest word that says what a turn is about."""
+CONTENT = 4  # letters of the shortest word that says what a turn is about
 _DENIAL = re.compile(r"not|never|no|cannot|.*n['’]t")
 _LOST = re.compile(
     r"^\W*(?:what|huh|pardon|sorry)\W*\?|what do you mean|(?:makes?|making) no sense|"
@@ -159,10 +158,8 @@ def read_turn(text: str) -> TurnText:
     )
 
 
-NUMBERS = 49
-"""Features of a turn by :func:`turn_features`."""
-OWN, REPEATS, LENGTH, ASKS, ODD = 2, 8, 18, 21, 26
-"""Columns of some of them."""
+NUMBERS = 49  # features of a turn by :func:`turn_features`
+OWN, REPEATS, LENGTH, ASKS, ODD = 2, 8, 18, 21, 26  # columns of some of them
 
 
 def turn_features(
@@ -302,8 +299,7 @@ def _repeated_sentences(turns: Sequence[TurnText], sides: Integers) -> Array:
     return features * np.array([2, 1, 2, 1, 1], np.float32)
 
 
-AGAIN = 3
-"""Features of a turn by :func:`verbatim_features`."""
+AGAIN = 3  # features of a turn by :func:`verbatim_features`
 
 
 def verbatim_features(speakers: Sequence[str | int], texts: Sequence[str]) -> Array:
@@ -333,12 +329,9 @@ def verbatim_features(speakers: Sequence[str | int], texts: Sequence[str]) -> Ar
     return features
 
 
-BACK = 4
-"""Turns of a history that the towers read."""
-ORDER = 9
-"""Features of a turn by :func:`order_features`."""
-SHARPNESS = 8
-"""Factor of the cosines of the towers before one is compared with the others."""
+BACK = 4  # turns of a history that the towers read
+ORDER = 9  # features of a turn by :func:`order_features`
+SHARPNESS = 8  # factor of the cosines of the towers before one is compared with the others
 NEVER = -30
 
 
@@ -403,16 +396,11 @@ def _log_sum(values: Array, axis: int) -> Array:
 # Replaced-token detection: a small network on the encoder's token states. It learned from turns in
 # which words were exchanged on purpose, beside the same turns as they were said.
 
-REPLACED_TOKEN_FEATURES = 8
-"""Features of a turn by :func:`replaced_token_features`."""
-WORST = 3
-"""Tokens that stand for the worst of a text."""
-SHORTEST, STEM = 3, 6
-"""Letters of the shortest word with a stem, and letters of a stem."""
-NOWHERE = -3.0
-"""Log odds where there is no such word."""
-SHARP = 2.0
-"""Factor of the log odds of words before they are summed."""
+REPLACED_TOKEN_FEATURES = 8  # features of a turn by :func:`replaced_token_features`
+WORST = 3  # tokens that stand for the worst of a text
+SHORTEST, STEM = 3, 6  # letters of the shortest word with a stem, and letters of a stem
+NOWHERE = -3.0  # log odds where there is no such word
+SHARP = 2.0  # factor of the log odds of words before they are summed
 
 
 class ReplacedTokens(NamedTuple):
@@ -428,8 +416,7 @@ class ReplacedTokens(NamedTuple):
     words: tuple[tuple[str, float], ...]
 
 
-NOTHING = ReplacedTokens((NOWHERE, NOWHERE, NOWHERE, 0.0, NOWHERE), ())
-"""Of a text without a word."""
+NOTHING = ReplacedTokens((NOWHERE, NOWHERE, NOWHERE, 0.0, NOWHERE), ())  # of a text without a word
 
 
 class ReplacedTokenDetector:

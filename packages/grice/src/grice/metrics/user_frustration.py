@@ -22,12 +22,10 @@ if TYPE_CHECKING:
     from grice.numeric import Array
 
 NEUTRAL = 0.5
-SHOWN = 20
-"""How many turns the evidence names, those with the strongest signs."""
+SHOWN = 20  # how many turns the evidence names, those with the strongest signs
 LONGEST = 60
 """Characters of the next turn that are quoted, and of a word at a sign that are looked for."""
-AGAIN, SAME = "asks again", 0.75
-"""A question is the same as the one before from this cosine on."""
+AGAIN, SAME = "asks again", 0.75  # a question is the same as the one before from this cosine on
 WEIGHTS = {"complains": 1.0, "gives up": 0.4, "asks what was meant": 0.25, AGAIN: 0.15}
 """By how much raters see a breakdown more often before such a turn, a complaint being 1."""
 _SIGNS = {

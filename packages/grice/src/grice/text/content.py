@@ -107,8 +107,7 @@ BEHIND_TIMES = words_of(
     "cst cdt mst mdt pst pdt et ct mt pt gmt utc bst cet cest eastern central mountain pacific"
 )
 """Words with a capital that belong to "10 a.m."."""
-WRAPPED, SEEN = 50, 60
-"""Characters of a line that may be wrapped, and those that are looked back."""
+WRAPPED, SEEN = 50, 60  # characters of a line that may be wrapped, and those that are looked back
 _OPENING = "\"'“‘([{*_<-–—"
 _MARKS = re.compile(
     r"(?:https?://|www\.)\S*[^\s.,!?…:;\"'”’)\]*_]|"

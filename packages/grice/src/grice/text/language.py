@@ -15,16 +15,14 @@ from grice.text.lexicon import look_up
 from grice.text.tokens import LATIN_ALPHANUMERIC, SHORT_FORMS, UNICODE_LETTERS
 from grice.text.wordlists import words_of
 
-READ = 400
-"""Characters that are read: the language of a text shows in its beginning."""
+READ = 400  # characters that are read: the language of a text shows in its beginning
 FEWEST = 3
 PROPORTION = 0.2
 """So many of the different words of a text, at least, are among the commonest of its language."""
 FEWEST_UNKNOWN = 3
 UNKNOWN = 0.6
 """So many words that no English text has, at least, where fewer of its commonest words occur."""
-LAUGH = 2
-"""A word of no more different letters may be a laugh."""
+LAUGH = 2  # a word of no more different letters may be a laugh
 URL = re.compile(r"https?:\s?//\s?\S+(?:\s\S+$)?|www\.\S+", re.IGNORECASE)
 UNNAMED = "another language"
 """Name for a text that is not English and may be in one of several languages."""
@@ -82,15 +80,12 @@ COMMONEST = {
     "Turkish": words_of("ve bir bu ne için çok ben sen da de ile var mı mi daha değil olarak gibi"),
 }
 """The commonest words of each language; those that are English, too, do not count."""
-LANGUAGES: dict[str, list[str]] = {}
-"""The languages of each of these words."""
+LANGUAGES: dict[str, list[str]] = {}  # the languages of each of these words
 for _language, _commonest in COMMONEST.items():
     for _word in _commonest - ENGLISH:
         LANGUAGES.setdefault(_word, []).append(_language)
-LETTERS = 2000
-"""Letters looked at: the script of a text shows in its beginning."""
-LATIN_END = "\u0250"
-"""The first character behind the Latin blocks of Unicode."""
+LETTERS = 2000  # letters looked at: the script of a text shows in its beginning
+LATIN_END = "\u0250"  # the first character behind the Latin blocks of Unicode
 SCRIPTS = (
     (0x0250, "Latin"), (0x0370, ""), (0x0400, "Greek"), (0x0530, "Cyrillic"),
     (0x0590, "Armenian"), (0x0600, "Hebrew"), (0x0700, "Arabic"), (0x0900, ""),

@@ -17,7 +17,6 @@ LATIN_ALPHANUMERIC = re.compile(r"[A-Za-z0-9]")
 
 # letters of any script
 WORD_CHARACTER = re.compile(r"\w")
-UNICODE_WORDS = re.compile(r"\w+")
 UNICODE_LETTERS = re.compile(r"[^\W\d_]+")
 SHORT_FORMS = re.compile(r"[\w']+")
 PLAIN_WORDS = re.compile(r"[^\W_]+")
