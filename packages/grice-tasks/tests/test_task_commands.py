@@ -98,7 +98,7 @@ def test_files_that_cannot_be_used_are_named(places, tmp_path, capsys):
     assert "--column text=NAME" in " ".join(capsys.readouterr().err.split())
     assert run(f"score TALKS -m log_length -q -o {scores}", places) == 0
     assert main(["cider", str(scores)]) == 2
-    assert "s.jsonl: holds scores as grice score writes them" in capsys.readouterr().err
+    assert "s.jsonl: holds scores, where conversations are expected" in capsys.readouterr().err
 
 
 def test_a_check_that_nobody_reads_fails_all_the_same(tmp_path):

@@ -87,14 +87,14 @@ def test_scores_where_conversations_are_expected_are_called_that(tmp_path, capsy
     assert main(["score", talks, "-m", "log_length", "-q", "-o", scores]) == 0
     capsys.readouterr()
     assert main([*command.split(), scores]) == 2
-    assert "s.jsonl: holds scores as grice score writes them" in capsys.readouterr().err
+    assert "s.jsonl: holds scores, where conversations are expected" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", ["score", "meta-eval --on"])
 def test_ratings_where_conversations_are_expected_are_called_that(tmp_path, capsys, command):
     ratings = write(tmp_path / "r.jsonl", {"conversation": "a", "turn": 1, "rating": 4})
     assert main([*command.split(), ratings]) == 2
-    assert "r.jsonl: holds ratings of turns" in capsys.readouterr().err
+    assert "r.jsonl: holds ratings, where" in capsys.readouterr().err
 
 
 def test_a_broken_score_is_still_told_by_its_line(tmp_path, capsys):

@@ -25,7 +25,7 @@ ALLOWED = {
     ("readers/layouts.py", "agent"): SPEAKER_FIELD,
     ("readers/json.py", "agent"): SPEAKER_FIELD,
     ("readers/messages.py", "system"): "field of a request to Anthropic's interface",
-    ("readers/responses.py", "user"): SPEAKER_FIELD,
+    ("readers/layouts.py", "user"): SPEAKER_FIELD,
     ("readers/table.py", "agent"): SPEAKER_FIELD,
     ("readers/traces.py", "agent"): META_FIELD,
     ("readers/traces.py", "user"): META_FIELD,

@@ -7,8 +7,7 @@ through the entry point group ``grice.readers``.
 
 from __future__ import annotations
 
-from grice.readers._formats import Format, Found, find_formats, recognise
-from grice.readers._json import Line
+from grice.readers._formats import Format, Found, Line, find_formats, recognise
 from grice.readers._reading import (
     Reading,
     files_of,
@@ -19,9 +18,9 @@ from grice.readers._reading import (
     read,
     records_of,
 )
-from grice.readers.arrow import check_arrow, from_table
 from grice.readers.layouts import from_objects, from_record
 from grice.readers.messages import from_messages
+from grice.readers.table import check_arrow, from_table
 
 __all__ = [
     "Format",

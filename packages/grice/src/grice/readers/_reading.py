@@ -1,25 +1,33 @@
-"""Reading an input of any kind, one conversation at a time."""
+"""Reading an input of any kind, one conversation at a time.
+
+:class:`Input` opens a path and gives its lines; :class:`Reading` turns them into conversations.
+"""
 
 from __future__ import annotations
 
+import gzip
+import io
 import os
+import re
+import select
+import sys
+import tempfile
+import zlib
 from array import array
 from collections.abc import Iterator
-from hashlib import blake2b
+from contextlib import ExitStack, suppress
 from itertools import starmap
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 import msgspec
 from msgspec.structs import replace
 
 from grice.data import Conversation
-from grice.errors import InputError, RecordError
-from grice.readers._formats import Found, named, recognise
-from grice.readers._input import PREFIX, Input
-from grice.readers._json import Line
+from grice.errors import InputError, RecordError, os_reason
+from grice.readers._formats import LONGEST_LINE, FieldError, Found, Line, named, recognise
 from grice.readers.table import check_parts
-from grice.stores import files_under, is_folder, is_url
+from grice.stores import files_under, is_folder, is_url, open_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -27,9 +35,162 @@ if TYPE_CHECKING:
 
     from grice.readers._formats import Format
 
-_MAGIC = 16
+PREFIX = 1 << 16
+"""Bytes that are looked at to recognise a format, and bytes of a block."""
+SECONDS = 0.5
+"""A stream that gives nothing for so long is silent."""
 DESCRIPTIONS = frozenset({"dataset_dict.json", "dataset_info.json", "state.json"})
 """Files beside the data in data sets of Hugging Face on disk, which hold no conversations."""
+_BOM = b"\xef\xbb\xbf"
+_GZIP = b"\x1f\x8b"
+_UNREADABLE = (EOFError, OSError, zlib.error)
+_OLD_MAC = re.compile(rb"\r[^\r\n]")
+
+
+class Input:
+    """A file, or ``-`` for standard input, unpacked: its first bytes, its blocks, its lines.
+
+    The blocks and lines still begin with ``prefix``. ``on_silence`` is called where standard input
+    gives nothing for half a second.
+    """
+
+    def __init__(self, source: str, peek: int = PREFIX) -> None:
+        """Open and look at the first bytes; InputError if it is missing, empty or no text."""
+        self.name = "<stdin>" if source == "-" else source
+        self.on_silence: Callable[[], None] | None = None
+        self._closing = ExitStack()
+        self._size: int | None = None
+        self._descriptor: int | None = None
+        self._error: Exception | None = None  # raised in its place, behind the prefix
+        try:
+            self._file = self._opened(source)
+            self._is_packed = self._file.peek(len(_GZIP)).startswith(_GZIP)
+            self._read1: Callable[[int], bytes] = self._file.read1
+            if self._is_packed:
+                packed = self._closing.enter_context(gzip.GzipFile(fileobj=self._file))
+                self._read1 = packed.read1
+            self.prefix = self._look(peek).removeprefix(_BOM)
+            if not self.prefix:
+                empty = "the file is empty; there is no conversation in it"
+                raise InputError(_broken(self._error) if self._error else empty)
+            if _OLD_MAC.search(self.prefix) and not re.search(rb"[\n\0]", self.prefix):
+                raise InputError(r"its lines end in CR alone; convert them with: tr '\r' '\n'")
+        except (OSError, ValueError) as error:
+            self.close()
+            raise InputError(f"{self.name}: cannot be read: {os_reason(error)}") from None
+        except InputError as error:
+            self.close()
+            raise InputError(f"{self.name}: {error}") from None
+
+    def _opened(self, source: str) -> io.BufferedReader:
+        if source == "-":
+            standard = cast("io.BufferedReader", sys.stdin.buffer)
+            with suppress(OSError, AttributeError):  # not of the system, as in tests
+                self._descriptor = standard.fileno()
+            return standard
+        if is_url(source):
+            return self._closing.enter_context(open_url(source))
+        file = cast("io.BufferedReader", Path(source).open("rb", PREFIX))  # noqa: SIM115
+        self._closing.callback(file.close)
+        self._size = os.fstat(file.fileno()).st_size if file.seekable() else None
+        return file
+
+    def _look(self, peek: int) -> bytes:
+        prefix = b""
+        # One whole line of a stream that is silent is enough.
+        while len(prefix) < peek and not (b"\n" in prefix and self._is_silent()):
+            try:
+                data = self._read1(PREFIX)
+            except _UNREADABLE as error:
+                self._error = error
+                break
+            if not data:
+                break
+            prefix += data
+        return prefix
+
+    def _is_silent(self) -> bool:
+        if self._descriptor is None:
+            return False
+        try:
+            return not select.select([self._descriptor], [], [], SECONDS)[0]
+        except (OSError, ValueError):  # a platform that can wait for sockets alone
+            return False
+
+    @property
+    def position(self) -> int:
+        """Bytes on disk that were read, counted by the block; 0 if not known."""
+        if self._size is None:
+            return 0
+        return self._size if self._file.closed else self._file.tell()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._closing.close()
+
+    def blocks(self) -> Iterator[bytes]:
+        """Yield the bytes in blocks; FieldError where reading breaks off."""
+        data = self.prefix
+        while data:
+            yield data
+            if self.on_silence is not None and self._is_silent():
+                self.on_silence()
+            try:
+                if self._error is not None:
+                    raise self._error
+                data = self._read1(PREFIX)
+            except _UNREADABLE as error:
+                raise FieldError(None, _broken(error)) from None
+
+    def __iter__(self) -> Iterator[Line]:
+        number, size = 1, 0
+        held: list[bytes] = []  # of the line that is not whole yet
+        long = f"the line is longer than {LONGEST_LINE >> 20} MiB and was skipped"
+        try:
+            for block in self.blocks():
+                start, *others = block.split(b"\n")
+                held.append(start)
+                size += len(start)
+                if size > LONGEST_LINE:
+                    held.clear()
+                if not others:
+                    continue
+                others.insert(0, b"".join(held))
+                if size > LONGEST_LINE:
+                    yield Line(number, b"", long)
+                    number += 1
+                    del others[0]
+                held = [others.pop()]
+                size = len(held[0])
+                for data in others:
+                    yield Line(number, data[:-1] if data[-1:] == b"\r" else data)
+                    number += 1
+        except FieldError as bad:
+            yield Line(number, b"", bad.problem)
+            return
+        if size:
+            yield Line(number, b"".join(held), long if size > LONGEST_LINE else None)
+
+    def seekable(self) -> BinaryIO:
+        """Return the bytes as a file that can be read in any order, a temporary one if need be.
+
+        FieldError if the input breaks off.
+        """
+        if not self._is_packed and self._file.seekable() and self._file is not sys.stdin.buffer:
+            self._file.seek(0)
+            return self._file
+        spool = self._closing.enter_context(tempfile.TemporaryFile())  # noqa: SIM115
+        for block in self.blocks():
+            spool.write(block)
+        spool.seek(0)
+        return cast("BinaryIO", spool)
+
+
+def _broken(error: Exception) -> str:
+    reason = "the gzip file is cut off" if isinstance(error, EOFError) else os_reason(error)
+    if isinstance(error, (gzip.BadGzipFile, zlib.error)):
+        reason = f"the gzip file is damaged ({reason})"
+    return f"reading broke off here: {reason}; what stood before was read"
 
 
 class Reading(Iterator[Found]):
@@ -61,7 +222,7 @@ class Reading(Iterator[Found]):
         self._records = _with_unique_ids(records)
 
     def _file(self, file: str, form: Format | None) -> tuple[str, Iterator[Found]]:
-        self._input = opened = Input(file, PREFIX if form is None else _MAGIC)
+        self._input = opened = Input(file, PREFIX if form is None else 1)
         try:
             form = form or recognise(opened.prefix[:PREFIX], opened.name, self.columns)
             options = {"columns": self.columns} if self.columns else {}
@@ -161,9 +322,7 @@ class _Ids:
 
 
 def _hash(name: str) -> int:
-    # Never 0, which marks a free slot.
-    digest = blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return int.from_bytes(digest, "little") or 1
+    return hash(name) % (1 << 64) or 1  # 0 marks a free slot
 
 
 def _with_unique_ids(records: Iterator[Found]) -> Iterator[Found]:
@@ -283,17 +442,15 @@ def files_of(place: str) -> list[str]:
         if not Path(place).exists():
             raise InputError(missing)
         return [place]
-    problems: list[OSError] = []
     files: list[Path] = []
+    problems: list[OSError] = []
     for folder, folders, names in os.walk(place, onerror=problems.append):
         folders[:] = [name for name in folders if not name.startswith(".")]
-        if DESCRIPTIONS.intersection(names):
-            names = [name for name in names if not name.startswith(("cache-", *DESCRIPTIONS))]
-        files += [Path(folder, name) for name in names if not name.startswith(".")]
-    files = [path for path in files if path.is_file()]
-    if not files:
-        raise InputError(f"{empty}{f': {problems[0].strerror}' if problems else ''}")
-    return [str(path) for path in sorted(files)]
+        passed = (".", "cache-", *DESCRIPTIONS) if DESCRIPTIONS.intersection(names) else (".",)
+        files += [Path(folder, name) for name in names if not name.startswith(passed)]
+    if not (found := [str(path) for path in sorted(files) if path.is_file()]):
+        raise InputError(empty + "".join(f": {os_reason(problem)}" for problem in problems[:1]))
+    return found
 
 
 def _size(source: str) -> int | None:

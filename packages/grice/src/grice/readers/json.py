@@ -10,15 +10,25 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from grice.errors import excerpt
-from grice.readers._formats import Format, Found, best_format
-from grice.readers._input import LONGEST_LINE, Input
-from grice.readers._json import FieldError, Line, closed, decode, expect, field_names, object_of
+from grice.readers._formats import (
+    LONGEST_LINE,
+    FieldError,
+    Format,
+    Found,
+    Line,
+    best_format,
+    closed,
+    decode,
+    expect,
+    field_names,
+)
 from grice.readers.layouts import conversation, turn, turns_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from grice.data import Conversation
+    from grice.readers._reading import Input
 
 _BRACKET = re.compile(rb'(?:[^"\[\]{}]++|"[^"\\]*+(?:\\.[^"\\]*+)*+")*+([\[\]{}])', re.DOTALL)
 """As far as the next bracket outside of strings; nothing if a string is cut off before it."""
@@ -98,7 +108,7 @@ def _known(record: object) -> Format | None:
 
 
 def _layout(line: Line) -> Format:
-    record = object_of(line)
+    record = line.record()
     if (form := _known(record)) is not None:
         return form
     if record.keys() & _TURN:

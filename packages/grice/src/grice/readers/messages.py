@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from grice.data import Conversation, Turn
-from grice.readers._json import FieldError, decode, field_names, kind
+from grice.readers._formats import FieldError, decode, field_names, kind
 from grice.readers.roles import ASSISTANT, LANGCHAIN, SYSTEM, TOOL, TYPES, USER, role_of
 
 if TYPE_CHECKING:

@@ -1,27 +1,44 @@
-"""Tables in text (CSV, TSV): a response, a question with its answer, or a turn per row."""
+"""Tables: CSV and TSV, Parquet files, Arrow files and streams, or a table of a program.
+
+A row is a response, a question with its answer or a turn; in Arrow it may also be a conversation.
+"""
 
 from __future__ import annotations
 
 import csv
 import re
 from collections import deque
-from difflib import get_close_matches
 from functools import partial
-from itertools import chain, islice
-from typing import TYPE_CHECKING, Any
+from itertools import chain, count, islice
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NamedTuple, TypeAlias
+
+import msgspec
 
 from grice.data import Turn
-from grice.errors import InputError, did_you_mean, excerpt, plural, shortened
-from grice.readers._formats import TABLE_SURE, Format, Found
-from grice.readers._json import FieldError, Line, Row, stem
-from grice.readers.layouts import turn
-from grice.readers.responses import ANSWERS, HISTORY, QUESTIONS, RESPONSE, build, question_text
+from grice.errors import InputError, did_you_mean, excerpt, os_reason, plural
+from grice.readers._formats import TABLE_SURE, FieldError, Format, Found, Line, best_format, stem
+from grice.readers.layouts import (
+    ANSWERS,
+    HISTORY,
+    QUESTIONS,
+    RESPONSE,
+    build,
+    question_text,
+    turn,
+)
 from grice.readers.roles import ASSISTANT, USER
 from grice.readers.text import Part, grouped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    import pyarrow
+
+    from grice.readers._reading import Input
+
+    Columns: TypeAlias = Mapping[str, str]
+
+RowIs: TypeAlias = Literal["conversation", "turn"]
 _DELIMITERS = "\t,;|"
 _MOST_LINES = 1_000
 _MOST_BYTES = 1 << 20
@@ -51,9 +68,28 @@ _FIELDS = {
 }
 """Parts that a row of a kind is made of, beside a question."""
 _OPTIONAL = frozenset({"speaker", "role", "time"})
-_NAMES = ("context", "response", "conversation_id", "speaker", "text")
 MOST_ROWS = 20
 """Rows of a table without a column of conversations that are taken for one conversation."""
+
+MISSING = (
+    "Parquet files and Arrow tables need pyarrow, which is not installed: "
+    'pip install "grice[arrow]"'
+)
+BATCH = 256
+"""Rows that are held as Python objects at a time."""
+PARQUET, ARROW, STREAM = b"PAR1", b"ARROW1\0\0", b"\xff\xff\xff\xff"
+"""First bytes of each; no text begins as a message of a stream does."""
+LONGEST_SCHEMA = 1 << 24
+LOOK_AT = 8
+"""Rows that are looked at to see their layout."""
+
+
+class Row(NamedTuple):
+    """The cells of a row of a table, and the line it starts on; or why it cannot be read."""
+
+    number: int
+    cells: list[str]
+    problem: str | None = None
 
 
 class Header:
@@ -64,7 +100,7 @@ class Header:
     """
 
     def __init__(
-        self, names: Sequence[str], columns: Mapping[str, str] | None = None, delimiter: str = ","
+        self, names: Sequence[str], columns: Columns | None = None, delimiter: str = ","
     ) -> None:
         self.names, self.delimiter = list(names), delimiter
         self._plain = plain = list(map(_plain, names))
@@ -140,23 +176,15 @@ class Header:
             record["meta"] = {name: cells[place] for name, place in self._meta}
         return record
 
-    def checked(self, columns: Mapping[str, str], file: str, others: str = "") -> Header:
+    def checked(self, columns: Columns, file: str, others: str = "") -> Header:
         """Return the header if its columns can be read, else raise InputError."""
         for part, name in columns.items():
             if name and self.place(name) is None:
                 near = excerpt(did_you_mean(name, self.names), 300)
                 raise InputError(f"{file}: the table has no column {name!r} for {part}{near}")
         if self.kind is None:
-            known = {name for names in PARTS.values() for name in names}
-            meant = [
-                f"{match[0]!r} for {name!r}"
-                for name, plain in zip(self.names, self._plain, strict=True)
-                if plain not in known
-                and (match := get_close_matches(shortened(plain), _NAMES, 1, 0.75))
-            ]
-            hint = f" (did you mean {' and '.join(meant[:3])}?)" if meant else ""
             raise InputError(
-                f"{file}: the columns of this table are {self.shown()}{hint}; it needs {others}"
+                f"{file}: the columns of this table are {self.shown()}; it needs {others}"
                 "text with speaker, role or conversation, or question and answer, or context and "
                 "response: say which column is which, as in --column text=NAME --column "
                 "speaker=NAME --column conversation=NAME (columns={'text': NAME, …} in Python)"
@@ -174,7 +202,7 @@ def _plain(name: str) -> str:
     return re.sub(r"[\s_-]+", "_", words).lower()
 
 
-def check_parts(columns: Mapping[str, str]) -> None:
+def check_parts(columns: Columns) -> None:
     """Raise InputError for a key that is no part of a conversation, or an empty name."""
     for part, name in columns.items():
         if part not in PARTS:
@@ -183,7 +211,7 @@ def check_parts(columns: Mapping[str, str]) -> None:
             raise InputError(f"the name of the column of {part!r} is empty")
 
 
-def read_rows(rows: Iterable[Row], header: Header, name: str) -> Iterator[Found]:
+def _converted(rows: Iterable[Row], header: Header, name: str) -> Iterator[Found]:
     """Return the conversations of the rows of a table; rows of one stand together."""
     if not header.is_grouped:
         return _single_rows(rows, header, name)
@@ -224,8 +252,8 @@ def _part(row: Row, header: Header) -> Part:
     return Part(group, lambda before: [*asked, turn(record, "AB"[before % 2])])
 
 
-def _rows(source: Iterator[Line], delimiter: str) -> Iterator[Row]:
-    """Yield the rows of a table.
+def _text_rows(source: Iterator[Line], delimiter: str) -> Iterator[Row]:
+    """Yield the rows of a table in text.
 
     A row runs over several lines only inside quotes that are closed within 1,000 lines and 1 MiB.
     If they are not, the first line alone is the broken row, and the next line is tried. In a
@@ -244,45 +272,33 @@ def _rows(source: Iterator[Line], delimiter: str) -> Iterator[Row]:
             held.append(line)
             size += len(line.data)
             if len(held) >= _MOST_LINES or size > _MOST_BYTES:
-                problem = "a quote is opened and not closed within 1,000 lines or 1 MiB"
-                raise FieldError(None, problem)
-            try:
-                yield line.text() + "\n"
-            except FieldError:
-                problem = f"a quote is opened, and line {line.number} before its end is not text"
-                raise FieldError(None, problem) from None
-
-    def cells(text: str) -> list[str]:
-        if '"' not in text and "\r" not in text and len(text) <= csv.field_size_limit():
-            return text.split(delimiter)
-        try:
-            return next(csv.reader(texts(text), delimiter=delimiter, strict=True))
-        except csv.Error as error:
-            reason = str(error)
-        if "field limit" in reason:
-            limit = f"{csv.field_size_limit()} characters"
-            problem = f"a cell is longer than {limit}, which CSV cannot hold; use JSON lines"
-        elif "end of data" in reason:
-            problem = "a quote is opened and never closed"
-        else:
-            problem = f"the quotes of a cell do not match ({reason})"
-        raise FieldError(None, problem)
+                raise FieldError(None, "a quote is not closed within 1,000 lines or 1 MiB")
+            yield line.text() + "\n"
 
     while (line := following()) is not None:
         if line.is_blank():
             continue
         held.clear()
         try:
-            row = Row(line.number, cells(line.text()))
+            text = line.text()
         except FieldError as bad:
+            yield Row(line.number, [], bad.problem)
+            continue
+        if '"' not in text and "\r" not in text:
+            yield Row(line.number, text.split(delimiter))
+            continue
+        try:
+            row = Row(line.number, next(csv.reader(texts(text), delimiter=delimiter, strict=True)))
+        except (csv.Error, FieldError) as error:
             waiting.extendleft(reversed(held))
-            row = Row(line.number, [], bad.problem)
-            if delimiter == "\t" and "quote" in bad.problem:
-                row = Row(line.number, line.text().split("\t"))
+            problem = f"the quotes of a cell do not match, or it is too long for CSV: {error}"
+            row = Row(line.number, [], problem)
+            if delimiter == "\t":
+                row = Row(line.number, text.split(delimiter))
         yield row
 
 
-def _best_header(text: str, columns: Mapping[str, str] | None) -> Header:
+def _best_header(text: str, columns: Columns | None) -> Header:
     """Return the header of the delimiter that gives columns with a part."""
     headers = []
     for delimiter in _DELIMITERS:
@@ -294,9 +310,7 @@ def _best_header(text: str, columns: Mapping[str, str] | None) -> Header:
     return max(headers, key=lambda header: (header.kind is not None, len(header.names)))
 
 
-def _read(
-    lines: Iterable[Line], name: str, columns: Mapping[str, str] | None = None
-) -> Iterator[Found]:
+def _read_text(lines: Iterable[Line], name: str, columns: Columns | None = None) -> Iterator[Found]:
     source = iter(lines)
     top = next((line for line in source if not line.is_blank()), None)
     if top is None:
@@ -306,10 +320,10 @@ def _read(
     except FieldError as bad:
         return iter([bad.at(name, top.number)])
     header = _best_header(text, columns).checked(columns or {}, name)
-    return read_rows(_rows(source, header.delimiter), header, name)
+    return _converted(_text_rows(source, header.delimiter), header, name)
 
 
-def _sniff(prefix: bytes) -> float:
+def _sniff_text(prefix: bytes) -> float:
     """Return the confidence; 0.3 for unknown columns, which reading reports, 0.1 for any two."""
     lines = [line for line in prefix.split(b"\n", 100) if line.strip()][:2]
     if not lines:
@@ -331,8 +345,214 @@ def _sniff(prefix: bytes) -> float:
     return 0.3 if is_header and is_row else 0.1
 
 
+class ArrowRow(NamedTuple):
+    """The fields of a row of an Arrow table, and its number; or why it cannot be read."""
+
+    number: int
+    fields: dict[str, Any]
+    problem: str | None = None
+
+    def json(self) -> bytes:
+        """Return the row as a JSON object, without the nulls that stand for missing fields."""
+        line = msgspec.json.encode(self.fields)
+        return msgspec.json.encode(_filled(self.fields)) if b":null" in line else line
+
+    def text(self) -> Row:
+        """Return the row with text in its cells."""
+        return Row(self.number, list(map(_cell, self.fields.values())), self.problem)
+
+
+class TableRead(NamedTuple):
+    """The conversations of a table, and whether a row is one; rows that are turns were grouped."""
+
+    row_is: RowIs
+    records: Iterator[Found]
+
+
+def check_arrow() -> None:
+    """Raise InputError if pyarrow is not installed."""
+    try:
+        import pyarrow  # noqa: F401
+    except ImportError:
+        raise InputError(MISSING) from None
+
+
+def from_table(
+    table: pyarrow.Table, name: str = "table", columns: Columns | None = None
+) -> TableRead:
+    """Return the conversations of a table; rows of one conversation need not stand together.
+
+    Args:
+        table: The table.
+        name: Name of the table in messages.
+        columns: Names of columns by what they are; see :func:`grice.read`.
+
+    Raises:
+        InputError: If its columns hold no conversations.
+    """
+    columns = columns or {}
+    check_parts(columns)
+    header = Header(table.schema.names, columns)
+    form = _layout(_arrow_rows(table.slice(0, LOOK_AT).to_batches(), count(1)), header, columns)
+    numbers: Iterable[int] = count(1)
+    if form is None and header.is_grouped and header.group is not None:
+        # In the order in which conversations begin.
+        names = table.column(header.group).to_pylist()
+        first: dict[object, int] = {}
+        order = sorted(range(len(names)), key=lambda place: first.setdefault(names[place], place))
+        table, numbers = table.take(order), [place + 1 for place in order]
+    rows = _arrow_rows(table.to_batches(max_chunksize=BATCH), iter(numbers))
+    return _read_rows(rows, form, header, name, columns)
+
+
+def _read_arrow(lines: Input, name: str, columns: Columns | None = None) -> Iterator[Found]:
+    """Return the conversations of a file."""
+    check_arrow()
+    columns = columns or {}
+    try:
+        names, batches = _opened(lines.seekable())
+        rows = _arrow_rows(batches, count(1))
+        first = list(islice(rows, LOOK_AT))
+        if not first:
+            raise InputError(f"{name}: the table has no row; there is no conversation in it")
+        header = Header(names, columns)
+        form = _layout(first, header, columns)
+        records = _read_rows(chain(first, rows), form, header, name, columns).records
+    except FieldError as bad:
+        raise InputError(f"{name}: {bad.problem}") from None
+    except (OSError, ValueError) as error:  # of pyarrow, too
+        raise InputError(f"{name}: cannot be read: {excerpt(os_reason(error), 300)}") from None
+    return _until_broken(records, name)
+
+
+def _opened(file: BinaryIO) -> tuple[Sequence[str], Iterable[pyarrow.RecordBatch]]:
+    """Return the names of columns, and batches."""
+    import pyarrow.ipc
+
+    magic = file.read(len(ARROW))
+    file.seek(0)
+    if magic == ARROW:
+        source = pyarrow.ipc.open_file(file)
+        places = range(source.num_record_batches)
+        return source.schema.names, (source.get_batch(place) for place in places)
+    if magic.startswith(STREAM):
+        stream = pyarrow.ipc.open_stream(file)
+        return stream.schema.names, stream
+    if not magic.startswith(PARQUET):
+        raise ValueError("it begins neither as a Parquet file nor as an Arrow file or stream")
+    import pyarrow.parquet
+
+    parquet = pyarrow.parquet.ParquetFile(file, pre_buffer=False)
+    batches = parquet.iter_batches(batch_size=BATCH, use_threads=False)
+    return parquet.schema_arrow.names, batches
+
+
+def _until_broken(records: Iterator[Found], name: str) -> Iterator[Found]:
+    try:
+        yield from records
+    except (OSError, ValueError) as error:
+        reason = excerpt(os_reason(error), 300)
+        problem = f"the file is damaged here ({reason}); what stood before was read"
+        yield FieldError(None, problem).at(name)
+
+
+def _layout(rows: Iterable[ArrowRow], header: Header, columns: Columns) -> Format | None:
+    """Return the format of JSON whose layout the first rows have; None if columns say more."""
+    if columns or (header.kind == "pair" and header.is_grouped):
+        return None
+    prefix = b"\n".join(row.json() for row in rows if not row.problem)
+    sure, form = best_format(prefix, "json", "table")
+    return form if prefix and sure >= 0.5 else None
+
+
+def _read_rows(
+    rows: Iterable[ArrowRow], form: Format | None, header: Header, name: str, columns: Columns
+) -> TableRead:
+    if form is not None:
+        lines = (Line(row.number, row.json(), row.problem) for row in rows)
+        return TableRead("conversation", form.read(lines, name))
+    header.checked(columns, name, "" if columns else "a list of turns or messages, or ")
+    row_is: RowIs = "turn" if header.is_grouped else "conversation"
+    return TableRead(row_is, _converted((row.text() for row in rows), header, name))
+
+
+def _arrow_rows(
+    batches: Iterable[pyarrow.RecordBatch], numbers: Iterator[int]
+) -> Iterator[ArrowRow]:
+    """Yield the rows with their numbers."""
+    for batch in batches:
+        for start in range(0, batch.num_rows, BATCH):
+            part = batch.slice(start, BATCH)
+            try:
+                rows = _objects(part)
+            except ValueError:  # one row spoils the conversion of all: each is tried for itself
+                rows = [_row(part, place) for place in range(part.num_rows)]
+            for row in rows:
+                if isinstance(row, str):
+                    yield ArrowRow(next(numbers), {}, row)
+                else:
+                    yield ArrowRow(next(numbers), row)
+
+
+def _objects(batch: pyarrow.RecordBatch) -> list[Any]:
+    """Return rows as objects; ValueError if a value, or the place of one, is invalid."""
+    try:
+        batch.validate(full=True)
+    except ValueError as error:
+        if "UTF8" not in str(error):  # a text of one row; anything else can end the process
+            raise
+    try:
+        rows: list[Any] = batch.to_pylist()
+    except (OverflowError, OSError) as error:
+        raise ValueError(str(error)) from None
+    return rows
+
+
+def _row(batch: pyarrow.RecordBatch, place: int) -> dict[str, Any] | str:
+    try:
+        return dict(_objects(batch.slice(place, 1))[0])
+    except ValueError as error:
+        return f"holds a value that cannot be read: {os_reason(error)}"
+
+
+def _filled(value: Any) -> Any:  # noqa: ANN401 - any value of a table
+    if isinstance(value, dict):
+        return {name: _filled(inner) for name, inner in value.items() if inner is not None}
+    if isinstance(value, list):
+        return [_filled(inner) for inner in value]
+    return value
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode().strip('"')
+
+
+def _is_stream(prefix: bytes) -> bool:
+    length = int.from_bytes(prefix[4:8], "little", signed=True)
+    return prefix.startswith(STREAM) and 0 < length < LONGEST_SCHEMA
+
+
+def _arrow_format(name: str, summary: str, fits: Callable[[bytes], bool]) -> Format:
+    return Format(
+        name,
+        f"{summary} (`grice[arrow]`)",
+        lambda prefix: float(fits(prefix)),
+        _read_arrow,
+        has_columns=True,
+    )
+
+
 FORMATS = (
     Format(
-        "table", "CSV or TSV: a response, a pair or a turn per row", _sniff, _read, has_columns=True
+        "table",
+        "CSV or TSV: a response, a pair or a turn per row",
+        _sniff_text,
+        _read_text,
+        has_columns=True,
     ),
+    _arrow_format("parquet", "Parquet files", lambda prefix: prefix.startswith(PARQUET)),
+    _arrow_format("arrow", "Arrow (Feather) files", lambda prefix: prefix.startswith(ARROW)),
+    _arrow_format("arrow_stream", "Arrow streams, as of `Dataset.save_to_disk`", _is_stream),
 )

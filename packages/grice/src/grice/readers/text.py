@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from grice.data import Conversation, Turn
 from grice.errors import RecordError, excerpt
-from grice.readers._formats import Format, Found
-from grice.readers._json import FieldError, Line, Row, stem
+from grice.readers._formats import FieldError, Format, Found, Line, stem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from grice.data import Json
+    from grice.readers.table import Row
 
-Item = TypeVar("Item", Line, Row)
+Item = TypeVar("Item", "Line", "Row")
 _CLOCK = r"\d{1,2}:\d{2}(?::\d{2})?(?:[.,]\d+)?(?:[ \u202f]?[AaPp]\.?[Mm]\.?)?"
 _DATE = r"\d{1,4}[-./]\d{1,2}[-./]\d{1,4}"
 _TIME = rf"(?:{_DATE}(?:,?[ T])[ ]?)?{_CLOCK}(?:Z|[+-]\d\d:?\d\d)?"
@@ -49,7 +49,7 @@ def speech(line: str) -> Speech | None:
     >>> speech("see http://example.org") is None
     True
     """
-    match = _SPEECH.match(line)
+    match = _SPEECH.match(line) if ":" in line else None
     if match is None or match["name"].count(" ") >= _MOST_WORDS:
         return None
     return Speech(match["boxed"] or match["bare"], match["name"], match["text"])
@@ -57,10 +57,12 @@ def speech(line: str) -> Speech | None:
 
 def prefixed(texts: Sequence[str]) -> list[Turn] | None:
     """Return turns if there are several texts and each opens with ``Name: ``, else None."""
-    speeches = [speech(text) for text in texts] if len(texts) > 1 else []
-    if not speeches or not all(speeches):
-        return None
-    return [Turn(spoken.speaker, spoken.text, time=spoken.time) for spoken in speeches if spoken]
+    turns = []
+    for text in texts if len(texts) > 1 else ():
+        if (spoken := speech(text)) is None:
+            return None
+        turns.append(Turn(spoken.speaker, spoken.text, time=spoken.time))
+    return turns or None
 
 
 class _Transcript:

@@ -16,14 +16,13 @@ import msgspec
 
 from grice.data import Conversation, Turn
 from grice.errors import RecordError
-from grice.readers._formats import Format
-from grice.readers._json import (
+from grice.readers._formats import (
     FieldError,
+    Format,
     Line,
     confidence,
     expect,
     field_names,
-    object_of,
     parsed_lines,
 )
 from grice.readers.messages import history_of, json_of, replies_of, turns_in
@@ -499,7 +498,7 @@ def _read_otel(lines: Iterable[Line], name: str) -> Iterator[Found]:
 
     def calls(line: Line) -> Iterator[Call | RecordError]:
         try:
-            for fields, shared in _otlp_items(object_of(line)):
+            for fields, shared in _otlp_items(line.record()):
                 number, span = _otlp_span(fields, shared)
                 if not span.events and not any(key.startswith(OWN) for key in span.attributes):
                     continue
@@ -549,7 +548,7 @@ def _export(
 
     def read(lines: Iterable[Line], file: str) -> Iterator[Found]:
         def calls(line: Line) -> Iterator[Call | RecordError]:
-            for place, item in enumerate(_unwrapped(object_of(line))):
+            for place, item in enumerate(_unwrapped(line.record())):
                 try:
                     fields = expect(item, dict, "an object, {…}")
                     yield from calls_of(fields, f"{file}:{line.number}:{place}")

@@ -25,7 +25,7 @@ from grice.data import json_line
 from grice.errors import GriceError, RecordError
 from grice.evaluation.rerank import rerank
 from grice.evaluation.review import Reviewer
-from grice.readers._json import FieldError, decode
+from grice.readers._formats import FieldError, decode
 from grice.report.html import head
 from grice.serve import Limits, bodies
 from grice.serve.bodies import Refused

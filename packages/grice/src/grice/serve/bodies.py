@@ -14,7 +14,7 @@ from grice.errors import RecordError, did_you_mean, plural
 from grice.evaluation.rerank import Blend, Ranked
 from grice.evaluation.review import Review
 from grice.readers import from_record
-from grice.readers._json import kind
+from grice.readers._formats import kind
 from grice.scoring.blended import Rule
 
 if TYPE_CHECKING:
