@@ -32,8 +32,7 @@ from grice.errors import InputError
 
 HERE = Path(__file__).parent
 RUNS = 1000
-LEAST = 250
-"""With fewer runs the table is left as it is."""
+LEAST = 250  # with fewer runs the table is left as it is
 
 
 def alarm_rows(runs: int, only: str) -> Iterator[tuple[str, float, float]]:

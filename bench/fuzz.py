@@ -25,8 +25,7 @@ from grice.readers import find_formats, read
 ROOT = Path(__file__).parents[1]
 SAMPLES = ROOT / "packages/grice/tests/readers" / "samples"
 KEPT = ROOT / "packages/grice/tests/readers" / "fuzz"
-PATIENCE = 5.0
-"""Seconds that a file of a few KiB may take."""
+PATIENCE = 5.0  # seconds that a file of a few KiB may take
 TOKENS = (
     b"{", b"}", b"[", b"]", b'"', b"\\", b",", b":", b"\n", b"\r", b"\t", b"\0", b"null", b"-1",
     b"1e999", b'""', b"[]", b"{}", b"\xff", b"\xed\xa0\x80", b"\\ud800", b"\xef\xbb\xbf",

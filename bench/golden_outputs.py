@@ -34,14 +34,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 HERE = Path(__file__).parent
-PUBLISHED = "data "
-"""How names of groups begin that need the published data sets."""
-SHOWN = 12
-"""Lines of a difference that are printed."""
+PUBLISHED = "data "  # how names of groups begin that need the published data sets
+SHOWN = 12  # lines of a difference that are printed
 LEFT_OUT = ("cache", "data", "__pycache__")
 """Files that commands leave and that say nothing: the cache, and the data sets."""
-LAYOUT = re.compile(rb"(?:\s|\xe2\x94\x80)+")
-"""Blanks, and the rule in tables."""
+LAYOUT = re.compile(rb"(?:\s|\xe2\x94\x80)+")  # Blanks, and the rule in tables
 
 
 class Case(NamedTuple):

@@ -63,8 +63,7 @@ COLUMNS = (
     "not detected",
     "misled",
 )
-UNSEEN = 2
-"""Index of the column of undetected flaws, without the column of flaws."""
+UNSEEN = 2  # index of the column of undetected flaws, without the column of flaws
 FOOT = """\
 ## Limits without a figure
 

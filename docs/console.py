@@ -48,13 +48,11 @@ STATUS = ["echo", "$?"]
 SILENTLY = [">", "/dev/null"]
 OWN_CACHE = re.compile(r"^\$ grice (?:cache|doctor)\b", re.MULTILINE)
 """Pages that show a cache, and have one of their own."""
-FOLDER = "/home/you"
-"""Placeholder of the folder in which the commands run."""
+FOLDER = "/home/you"  # placeholder of the folder in which the commands run
 
 COUNTED = re.compile(r"\d+(?= replies at )")
 """A count of replies above a threshold: on another processor one more may lie above it."""
-TOLERANCE = 0.02
-"""Tolerance of figures between processors, as a fraction; hashes have none."""
+TOLERANCE = 0.02  # tolerance of figures between processors, as a fraction; hashes have none
 MANY, FEW_OF_MANY = 100, 0.01
 """From so many on, a count may differ by this part of it: of what lies beyond a threshold."""
 NUMBER = re.compile(r"(?<![\w@.])[-+]?\d+(?:,\d{3})*(?:\.\d+)?(?![\w.]*\w)%?")

@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from grice.models.folder import Card
     from grice_research.comparisons import Recorded
 
-SECTIONS = ("When to use it:", "When not to:")
-"""Titled sections of a metric's docstring."""
+SECTIONS = ("When to use it:", "When not to:")  # titled sections of a metric's docstring
 
 
 def metric_page(metric: Metric, known: Recorded) -> str:

@@ -100,10 +100,10 @@ def test_population_gives_both_areas_of_each_scorer(tmp_path, monkeypatch):
     text = "head\trelation\ttail\tlabel\tclass\n" + "\n".join(lines)
     (folder / "tst.tsv.gz").write_bytes(gzip.compress(text.encode()))
 
-    def scores(rows, models, folder):
+    def scores(rows, context):
         return [float(plausible) for plausible in rows.plausible]
 
-    scorers = dict.fromkeys(cskb_population.SCORERS, scores)
+    scorers = dict.fromkeys(SCORERS, cskb_population.Scorer(scores, ()))
     monkeypatch.setattr(cskb_population, "SCORERS", scorers)
     models = SimpleNamespace(fingerprint=lambda reference: reference)
     context = SimpleNamespace(folder=tmp_path, models=lambda: models)
@@ -120,6 +120,6 @@ def test_population_gives_both_areas_of_each_scorer(tmp_path, monkeypatch):
 def test_the_relation_alone_gives_the_known_areas(data_folder):
     # Golden: 0.8430 pooled over the 12 relations, without the long triples being dropped.
     table = read_triples(data_folder, "12 relations")
-    scores = SCORERS["relation_rate"](table, None, data_folder)
+    scores = SCORERS["relation_rate"].score(table, SimpleNamespace(folder=data_folder))
     assert area("AUC", scores, table).value == pytest.approx(0.8430, abs=5e-4)
     assert area("AUC, mean over relations", scores, table).value == pytest.approx(0.5)

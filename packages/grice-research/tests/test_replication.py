@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from grice_research.figures import MEANINGS, VERDICTS, Figure, verdict_of
 from grice_research.pages import index_page
-from grice_research.runs import counted, equal_rows, read_runs
+from grice_research.runs import counted, read_runs
 
 RESULTS = Path(__file__).parents[3] / "docs" / "results"
 
@@ -69,44 +69,10 @@ def runs():
 def test_recorded_verdicts_follow_from_the_recorded_rows(runs):
     for run in runs:
         for row_of_run in run.figures:
-            assert row_of_run.verdict == verdict_of(row_of_run), (
-                run.bench,
-                row_of_run.table,
-                row_of_run.row,
-                row_of_run.measure,
-            )
+            assert row_of_run.verdict == verdict_of(row_of_run), (run.bench, row_of_run.row)
         counts = counted(run.figures)
         for verdict in VERDICTS[:-1]:
             assert run.counts.get(verdict, 0) == counts.get(verdict, 0), run.bench
-
-
-def test_no_two_rows_of_a_bench_come_from_the_same_computation(runs):
-    assert {run.bench: equal_rows(run.figures) for run in runs if equal_rows(run.figures)} == {}
-
-
-def row(name, *figures, table="", n=None):
-    return [
-        Figure(bench="b", table=table, row=name, kind="ours", on=on, measure="spearman",
-               value=value, low=value - width, high=value + width, n=n)
-        for on, value, width in figures
-    ]  # fmt: skip
-
-
-def test_rows_that_agree_in_every_figure_are_named():
-    cosine_rows = row("cosine", ("a", 0.2, 0.1), ("b", 0.3, 0.1))
-    assert equal_rows([*cosine_rows, *row("likelihood", ("b", 0.3, 0.1))]) == [
-        ("cosine", "likelihood")
-    ]
-    assert equal_rows([*cosine_rows, *row("other", ("a", 0.2, 0.1), ("b", 0.31, 0.1))]) == []
-    assert equal_rows([*cosine_rows, *row("cosine", ("a", 0.2, 0.1))]) == []
-    few = row("few", ("c", 0.3, 0.1), n=30)
-    assert equal_rows([*few, *row("as few", ("c", 0.3, 0.1), n=30)]) == []
-    assert equal_rows([*few, *row("few", ("a", 0.2, 0.1)), *row("other", ("a", 0.2, 0.1)),
-                       *row("other", ("c", 0.4, 0.1), n=30)]) == []  # fmt: skip
-    count = row("count", ("a", 2.0, 0.0))
-    assert equal_rows([*count, *row("another count", ("a", 2.0, 0.0))]) == []
-    again = row("the same system", ("a", 0.2, 0.1), table="an older table")
-    assert equal_rows([*cosine_rows, *again]) == [], "a source may print one system under two names"
 
 
 def test_the_head_of_the_page_counts_what_was_recorded(runs):

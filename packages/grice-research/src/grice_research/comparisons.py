@@ -13,27 +13,20 @@ ones, a metric must also beat shortness.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 import msgspec
 
-from grice_research.figures import DIFFERENCE, LIKENESS
+from grice_research.figures import DIFFERENCE, LIKENESS, Figure
 from grice_research.pages import changes
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from grice_research.figures import Figure
-    from grice_research.runs import Run
+from grice_research.runs import Run
 
 NOT_MEASURED = "not measured"
 TRIVIAL = "a trivial baseline itself"
-AREA = "AUC"
-"""The measure of how a metric tells turns that people marked from others."""
-RIGHT = "share right"
-"""The measure of how often it scores an original above its damaged version."""
-CHANCES = {AREA: 0.5, RIGHT: 0.5}
-"""Value of chance by measure; a correlation has 0."""
+AREA = "AUC"  # the measure of how a metric tells turns that people marked from others
+RIGHT = "share right"  # the measure of how often it scores an original above its damaged version
+CHANCES = {AREA: 0.5, RIGHT: 0.5}  # value of chance by measure; a correlation has 0
 ALIKE = 0.8
 """From this Spearman correlation on, by the median set, a metric is said to rank as a baseline."""
 

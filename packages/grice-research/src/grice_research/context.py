@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import gzip
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Literal, TypeAlias, get_args
 
 import msgspec
 import numpy as np
 
+from grice.data import Json
 from grice.errors import InputError, did_you_mean
-from grice.evaluation.datasets import known_sets, load_rated
+from grice.evaluation.datasets import Rated, known_sets, load_rated
 from grice.evaluation.table import score_table
+from grice.models.loader import ModelLoader
+from grice.scoring.api import Grader
 from grice.stats import (
     compare_correlations,
     correlation,
@@ -20,22 +25,13 @@ from grice.stats import (
     system_level,
 )
 from grice.stats.estimate import Estimate
+from grice.stats.inputs import Floats
 from grice.stats.resample import estimate, resample
 from grice_research.training_texts import trained_on, trained_share
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
-    from pathlib import Path
-
-    from grice.data import Json
-    from grice.evaluation.datasets import Rated, RatedSet
-    from grice.models.loader import ModelLoader
-    from grice.scoring.api import Grader
-    from grice.stats.inputs import Floats
-
-    Column: TypeAlias = list[float | None]
-    Values: TypeAlias = Sequence[float | None]
-    Measure: TypeAlias = Callable[[Values, Rated, str], Estimate]
+Column: TypeAlias = list[float | None]
+Values: TypeAlias = Sequence[float | None]
+Measure: TypeAlias = Callable[[Values, Rated, str], Estimate]
 
 Correlation: TypeAlias = Literal["pearson", "spearman"]
 SCORES = "rated/released_scores.json.gz"
@@ -79,10 +75,8 @@ def _of_records(name: str, rated: Rated) -> list[float | None]:
     values: list[float | None] = []
     for item in rated.items:
         given = [_number(item.conversation.meta, field) for field in fields]
-        values_given = [value for value in given if value is not None]
-        values.append(
-            sum(values_given) / len(values_given) if len(values_given) == len(fields) else None
-        )
+        stated = [value for value in given if value is not None]
+        values.append(sum(stated) / len(stated) if len(stated) == len(fields) else None)
     return values
 
 
@@ -115,13 +109,9 @@ def _gpt4(data: str, name: str, folder: Path, *, first: bool) -> dict[str, float
     means = {}
     for entry in known.get(data, ()):
         samples = entry.get(name)
-        given = (
-            [sample for sample in samples if isinstance(sample, int | float)]
-            if isinstance(samples, list)
-            else []
-        )
-        given = given[:1] if first else given
-        if given:
+        listed = samples if isinstance(samples, list) else []
+        given = [sample for sample in listed if isinstance(sample, int | float)]
+        if given := given[:1] if first else given:
             means[str(entry["id"])] = sum(given) / len(given)
     if not means:
         raise InputError(f"{GPT4}: nothing on {name!r} of {data}")
@@ -150,13 +140,9 @@ def paired_difference(
     Both on the items where both have a value; items of one group are drawn together.
     """
     # The baseline stands second in a comparison, so that the difference is first less second.
-    compared = compare_correlations(
-        {"first": first, "second": second},
-        rated.human(aspect),
-        kind=kind,
-        groups=_groups(rated),
-        baseline="second",
-    )
+    columns, groups = {"first": first, "second": second}, _groups(rated)
+    human = rated.human(aspect)
+    compared = compare_correlations(columns, human, kind=kind, groups=groups, baseline="second")
     return compared.comparisons[0].difference
 
 
@@ -186,14 +172,8 @@ def _cosine(values: Values, rated: Rated, aspect: str) -> Estimate:
 
     The measure of RUBER's tables (Ghazarian et al., NeuralGen 2019). It rewards a high mean.
     """
-    pairs = np.asarray(
-        [
-            (value, human)
-            for value, human in zip(values, rated.human(aspect), strict=True)
-            if value is not None and human is not None
-        ],
-        np.float64,
-    )
+    both = zip(values, rated.human(aspect), strict=True)
+    pairs = np.array([pair for pair in both if None not in pair], np.float64)
     if len(pairs) < 2 or np.ptp(pairs[:, 1]) == 0:
         raise InputError("a cosine needs two items and ratings that differ")
     # An order of their own: the interval does not depend on how items were listed.
@@ -218,8 +198,7 @@ MEASURES: dict[str, Measure] = {
 """Measures of one score per item, by the name that tables give them."""
 
 
-PEOPLE = ("judges", "one judge", "ratings", "reply words")
-"""Sources of figures that need no metric."""
+PEOPLE = ("judges", "one judge", "ratings", "reply words")  # sources of figures that need no metric
 
 
 def of_people(source: str, measure: str, rated: Rated, aspect: str) -> Estimate:
@@ -310,15 +289,12 @@ class BenchContext:
         if name in self.missing:
             raise Skipped(f"{name} is not in the data folder")
         if name not in self._sets:
-            self._sets[name] = self._read(self._known[name])
+            try:
+                self._sets[name] = load_rated(self._known[name], self._folder)
+            except InputError as error:
+                self.missing[name] = str(error)
+                raise Skipped(f"{name} is not in the data folder") from error
         return self._sets[name]
-
-    def _read(self, entry: RatedSet) -> Rated:
-        try:
-            return load_rated(entry, self._folder)
-        except InputError as error:
-            self.missing[entry.name] = str(error)
-            raise Skipped(f"{entry.name} is not in the data folder") from error
 
     def by_metric(self, metric: str, on: str, measure: str) -> tuple[Estimate, str]:
         """Return a metric's figure and signature."""

@@ -6,20 +6,15 @@ that has nothing printed beside it, or that was not measured, has none.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from collections.abc import Iterator
+from typing import Literal, TypeAlias, get_args
 
 import msgspec
 
 from grice.errors import InputError
-from grice_research.context import MEASURES, PEOPLE, Skipped
-from grice_research.published import find_task
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from grice.stats.estimate import Estimate
-    from grice_research.context import BenchContext
-    from grice_research.published import Bench, Cell, Column, Table
+from grice.stats.estimate import Estimate
+from grice_research.context import MEASURES, PEOPLE, BenchContext, Skipped
+from grice_research.published import Bench, Cell, Column, Table, find_task
 
 Verdict: TypeAlias = Literal[
     "recomputed",
@@ -31,8 +26,7 @@ Verdict: TypeAlias = Literal[
 ]
 """``recomputed``, ``beside`` and ``cannot be checked``, each with its outcome."""
 
-VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
-"""All of them in the order of tables."""
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)  # all of them in the order of tables
 
 MEANINGS = {
     "recomputed": "released files give the printed digits; *not recomputed*: they give others",

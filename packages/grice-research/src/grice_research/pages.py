@@ -9,22 +9,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from grice.metrics.registry import find_metrics
 from grice.models.folder import open_folder, shipped_models
-from grice_research.figures import VERDICTS, legend
-from grice_research.runs import NOT_MEASURED, counted
+from grice_research.figures import VERDICTS, Figure, legend
+from grice_research.runs import NOT_MEASURED, Run, counted
 
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-
-    from grice_research.figures import Figure
-    from grice_research.runs import Run
-
-MARK = "†"
-"""Stands behind the name of a row that is outdated."""
+MARK = "†"  # stands behind the name of a row that is outdated
 UNKNOWN = "of an unknown version"
 METRIC = re.compile(r"(?:^|\+)([a-z_]+):(\d+)(?=[|+]|$)")
 """A metric with its version, as a signature, or one of several joined by +, begins."""

@@ -12,10 +12,8 @@ import grice_tasks
 VARIABLE = "GRICE_WEIGHTS"
 PRODUCT_DATA = Path(grice.__file__).parent / "data"
 """Tables that ship; recipes write into it, so work on a clone."""
-MODELS = Path(grice_models.__file__).parent / "models"
-"""Models that ship with the core."""
-TASK_MODELS = Path(grice_tasks.__file__).parent / "models"
-"""Models that ship with the tasks."""
+MODELS = Path(grice_models.__file__).parent / "models"  # models that ship with the core
+TASK_MODELS = Path(grice_tasks.__file__).parent / "models"  # models that ship with the tasks
 
 
 def work_folder(recipe: str) -> Path:

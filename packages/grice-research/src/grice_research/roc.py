@@ -5,7 +5,8 @@ A lift is what a score is worth when the first tenth of its order is read.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,10 +21,14 @@ from grice.stats.inputs import (
     complete_items,
     group_codes,
 )
-from grice.stats.resample import differences, estimate, resample, resampled_estimate
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+from grice.stats.resample import (
+    Bounded,
+    Resampled,
+    differences,
+    estimate,
+    resample,
+    resampled_estimate,
+)
 
 
 class RocAreas(NamedTuple):
@@ -31,6 +36,29 @@ class RocAreas(NamedTuple):
 
     areas: dict[str, Estimate]
     differences: dict[tuple[str, str], Estimate]
+
+
+class Lifts(NamedTuple):
+    """Lifts of scores on the same items."""
+
+    lifts: dict[str, Estimate]
+    differences: dict[tuple[str, str], Estimate]
+
+
+def _estimates(
+    drawn: Resampled,
+    names: list[str],
+    pairs: Sequence[tuple[str, str]],
+    what: str,
+    bounded: Bounded = "no",
+) -> tuple[dict[str, Estimate], dict[tuple[str, str], Estimate]]:
+    """Return the estimate of each score, and those of the differences of pairs of scores."""
+    places = [(names.index(first), names.index(second)) for first, second in pairs]
+    gaps = differences(drawn, places) if places else drawn
+    return (
+        {name: estimate(drawn, i, what=what, bounded=bounded) for i, name in enumerate(names)},
+        {pair: estimate(gaps, i, what=f"difference of {what}") for i, pair in enumerate(pairs)},
+    )
 
 
 def roc_areas(
@@ -58,14 +86,8 @@ def roc_areas(
 
     codes = None if groups is None else group_codes(groups, len(truth))
     drawn = resample(statistic, len(truth), groups=codes, seed=seed)
-    names = list(scores)
-    places = [(names.index(first), names.index(second)) for first, second in pairs]
-    gaps = differences(drawn, places) if places else drawn
     what = "area under the ROC curve"
-    return RocAreas(
-        {name: estimate(drawn, i, what=what, bounded="share") for i, name in enumerate(names)},
-        {pair: estimate(gaps, i, what=f"difference of {what}") for i, pair in enumerate(pairs)},
-    )
+    return RocAreas(*_estimates(drawn, list(scores), pairs, what, bounded="share"))
 
 
 def _parts(truth: Floats, strata: Sequence[str] | None) -> list[Integers]:
@@ -143,15 +165,7 @@ def balanced_accuracy(
     )
 
 
-READ = 0.1
-"""The share of turns that is read."""
-
-
-class Lifts(NamedTuple):
-    """Lifts of scores on the same items."""
-
-    lifts: dict[str, Estimate]
-    differences: dict[tuple[str, str], Estimate]
+READ = 0.1  # the share of turns that is read
 
 
 def review_lifts(
@@ -177,14 +191,7 @@ def review_lifts(
     codes = group_codes(groups, len(truth))
     # Which items are read changes by steps: the bootstrap holds for such, the jackknife does not.
     drawn = resample(statistic, len(truth), groups=codes, kind="percentile", seed=seed)
-    names = list(scores)
-    places = [(names.index(first), names.index(second)) for first, second in pairs]
-    gaps = differences(drawn, places) if places else drawn
-    what = f"lift of the first {share:.0%}"
-    return Lifts(
-        {name: estimate(drawn, i, what=what) for i, name in enumerate(names)},
-        {pair: estimate(gaps, i, what=f"difference of {what}") for i, pair in enumerate(pairs)},
-    )
+    return Lifts(*_estimates(drawn, list(scores), pairs, f"lift of the first {share:.0%}"))
 
 
 def _lift(values: Floats, truth: Floats, weights: Floats, share: float) -> Floats:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import combinations
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
 
 import msgspec
 
@@ -12,14 +12,7 @@ from grice.errors import InputError
 from grice.files import make_folder, write_bytes
 from grice_research.figures import VERDICTS, Figure
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-NOT_MEASURED = "not measured"
-"""Of a printed figure with nothing beside it to compare with it."""
-FEWEST = 50
-"""Items from which on two rows hardly have the same figure by chance."""
+NOT_MEASURED = "not measured"  # of a printed figure with nothing beside it to compare with it
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,39 +31,9 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
 
 def counted(figures: Sequence[Figure]) -> dict[str, int]:
     """Return how many figures have each verdict, in the order of tables, and how many have none."""
-    counts = Counter(figure.verdict or _without(figure) for figure in figures)
+    without = {True: "none", False: NOT_MEASURED}
+    counts = Counter(each.verdict or without[each.published is None] for each in figures)
     return {name: counts[name] for name in (*VERDICTS, NOT_MEASURED, "none") if counts[name]}
-
-
-def _without(figure: Figure) -> str:
-    return "none" if figure.published is None else NOT_MEASURED
-
-
-def equal_rows(figures: Sequence[Figure]) -> list[tuple[str, str]]:
-    """Return pairs of rows of a table that agree in every figure they share, interval included.
-
-    Rows of different names are different computations, so these are one that stands there twice.
-    A figure without an interval of some width shows nothing. Rows may share figures of few items by
-    chance: one of more items must be among them.
-    """
-    rows: dict[str, dict[tuple[str, str, str], tuple[float, float, float, int | None]]] = {}
-    for figure in figures:
-        if (
-            figure.value is None
-            or figure.low is None
-            or figure.high is None
-            or figure.low == figure.high
-        ):
-            continue
-        of_row = rows.setdefault(figure.row, {})
-        given = figure.value, figure.low, figure.high, figure.n
-        of_row[figure.table, figure.on, figure.measure] = given
-    return [
-        (first, second)
-        for (first, mine), (second, other) in combinations(rows.items(), 2)
-        if all(mine[key] == other[key] for key in mine.keys() & other.keys())
-        and any((mine[key][3] or FEWEST) >= FEWEST for key in mine.keys() & other.keys())
-    ]
 
 
 def merged(measured: Sequence[Figure], folder: Path, bench: str) -> list[Figure]:

@@ -12,9 +12,10 @@ import gzip
 import hashlib
 import http.client
 import zlib
+from collections.abc import Iterator, Sequence
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 from urllib.error import URLError
 from urllib.parse import urlsplit
 from urllib.request import urlopen
@@ -24,13 +25,9 @@ import msgspec
 from grice.errors import InputError, did_you_mean
 from grice.files import make_folder, replacing
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
 SCHEMES = ("https", "http", "file")
 BLOCK = 1 << 20
-SECONDS = 60
-"""How long a mirror may be silent."""
+SECONDS = 60  # how long a mirror may be silent
 
 State: TypeAlias = Literal["ok", "missing", "differs"]
 

@@ -12,28 +12,22 @@ import csv
 import os
 import re
 from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
+from grice.data import Conversation
 from grice.errors import InputError
-from grice.evaluation.datasets import known_sets, load_rated
+from grice.evaluation.datasets import Rated, RatedSet, known_sets, load_rated
 from grice.files import write_text
 from grice.models.folder import open_folder
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from grice.data import Conversation
-    from grice.evaluation.datasets import Rated, RatedSet
 
 Kind: TypeAlias = Literal["trained", "chosen"]
 
 TABLE = Path(__file__).parent / "data" / "training_overlap.tsv"
-WORDS = 5
-"""Shorter texts, such as "Yes, please.", occur everywhere and tell nothing."""
-NAMED = re.compile(r"([\w.-]+)@([0-9a-f]{8})")
-"""A model in a signature: name and digest."""
+WORDS = 5  # shorter texts, such as "Yes, please.", occur everywhere and tell nothing
+NAMED = re.compile(r"([\w.-]+)@([0-9a-f]{8})")  # a model in a signature: name and digest
 
 
 class Overlap(NamedTuple):

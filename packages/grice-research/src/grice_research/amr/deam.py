@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from copy import deepcopy
-from typing import TYPE_CHECKING
+from random import Random
 
-from grice.perturb import perturbation
+from grice.data import Conversation
+from grice.perturb import Material, Perturbed, perturbation
 from grice.perturb.run import Mixture, mixture
 from grice.perturb.wording import antonyms, lemma, words
 from grice_research.amr.graphs import (
+    Node,
     children,
     concept,
     finish,
@@ -23,23 +26,13 @@ from grice_research.amr.graphs import (
 )
 from grice_research.amr.sources import open_sources, reusing_graphs
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from random import Random
-
-    from grice.data import Conversation
-    from grice.perturb import Material, Perturbed
-    from grice_research.amr.graphs import Node
-
 DEAM = "DEAM (Ghazarian et al. 2022)"
 CONTRADICTED, NEGATED, OPPOSED = 0.1, 0.7, 0.5
 """Share of the turns; of a turn's sentences, negated; of its words with an antonym, replaced."""
-EXCHANGED_PRONOUNS = 0.2
-"""Share of the distinct pronouns, at least one."""
+EXCHANGED_PRONOUNS = 0.2  # share of the distinct pronouns, at least one
 IRRELEVANT, EXCHANGED = 0.1, 0.5
 """Share of the turns, and of the concepts of such a turn, at least one each."""
-SHORTENED = 0.2
-"""Share of the turns, at least one."""
+SHORTENED = 0.2  # share of the turns, at least one
 BIDDING = frozenset(["imperative", "interrogative"])
 PRONOUNS = ("i", "you", "he", "she", "it", "we", "they")
 STRUCTURAL = frozenset({"amr-unknown", "multi-sentence", "name", "and", "or"})

@@ -5,22 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
+from grice.data import Conversation
 from grice.errors import InputError
-from grice.perturb import Change, Perturbed, with_texts
-
-if TYPE_CHECKING:
-    from grice.data import Conversation
-    from grice.perturb import Material
+from grice.perturb import Change, Material, Perturbed, with_texts
 
 Node: TypeAlias = tuple[str, list[Any]]
 """A variable with its branches, each a role and what it leads to: a node, a variable, a value."""
 
-RELATIONS = frozenset(["contrast-01", "cause-01"])
-"""Predicates that stand for "but" and "because"."""
-INDENT = 6
-"""Blanks a level, as the parsers that DEAM used print."""
+RELATIONS = frozenset(["contrast-01", "cause-01"])  # predicates that stand for "but" and "because"
+INDENT = 6  # blanks a level, as the parsers that DEAM used print
 
 
 class Graphs(NamedTuple):

@@ -15,17 +15,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
 
 from grice.errors import InputError
-from grice_research.amr.graphs import concept, nodes, read_graph, written
-from grice_research.published_models.seq2seq import Search
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from grice_research.amr.graphs import Node
-    from grice_research.published_models.seq2seq import Seq2Seq
+from grice_research.amr.graphs import Node, concept, nodes, read_graph, written
+from grice_research.published_models.seq2seq import Search, Seq2Seq
 
 PARSING = Search(beams=4, returned=4, max_pieces=512)
 """As amrlib's parser: four graphs, of which the first that can be read counts."""

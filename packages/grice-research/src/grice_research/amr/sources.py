@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from grice.errors import InputError
 from grice.files import cache_folder
 from grice.models.loader import ModelLoader, default_workers
+from grice.perturb import Material
 from grice_research.amr.graphs import read_graph
 from grice_research.amr.models import generated_texts, parsed_texts
 from grice_research.published_models.seq2seq import Seq2Seq
 from grice_tasks.lines import read_text
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from grice.perturb import Material
 
 MARK = "# ::snt "
 

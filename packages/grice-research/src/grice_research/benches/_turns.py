@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 import gzip
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple, cast
 
 import msgspec
 
-from grice.data import TurnEvidence
+from grice.data import Conversation, Score, TurnEvidence
 from grice.errors import GriceError, InputError
-from grice.evaluation.review import STACKS, observed, open_stack
+from grice.evaluation.review import STACKS, Stack, observed, open_stack
 from grice.metrics.registry import find_metrics
 from grice.models.folder import open_folder
-from grice_research.context import metric_and_preset
+from grice.models.protocols import Encoder
+from grice.stats.estimate import Estimate
+from grice_research.context import BenchContext, metric_and_preset
 from grice_research.figures import DIFFERENCE, Figure, figure
 from grice_research.roc import lift_at_random, review_lifts, roc_areas
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from grice.data import Conversation, Score
-    from grice.evaluation.review import Stack
-    from grice.models.protocols import Encoder
-    from grice.stats.estimate import Estimate
-    from grice_research.context import BenchContext
 
 BASELINES = ("cosine_last_turn", "log_length")
 """Metrics that are trivial baselines of a turn; the others are computed here."""
@@ -65,10 +60,7 @@ def metrics_at_hand(context: BenchContext) -> list[str]:
 
 
 def metric_named(column: str) -> str:
-    """Return the metric that a row of a bench is about; empty with the models of a preset.
-
-    What is on record of a metric is that of its own models, which run without a preset.
-    """
+    """Return the metric that a row is about; empty for one with the models of a preset."""
     metric, preset = metric_and_preset(column)
     return "" if preset else metric
 
@@ -201,16 +193,9 @@ class Columns(NamedTuple):
     def difference(self, name: str, other: str, measure: str, gap: Estimate, on: str) -> Figure:
         """Return the row of one of ours less a trivial baseline."""
         metric = self.ours[name]
-        return figure(
-            row=f"{name} less {other}",
-            measure=f"{DIFFERENCE}{measure}",
-            estimate=gap,
-            kind="ours",
-            on=on,
-            metric=metric,
-            signature=self.signatures.get(metric, ""),
-            trained=self.trained.get(metric, 0.0),
-        )
+        signature, trained = self.signatures.get(metric, ""), self.trained.get(metric, 0.0)
+        about = partial(figure, on=on, metric=metric, signature=signature, trained=trained)
+        return about(f"{name} less {other}", f"{DIFFERENCE}{measure}", gap, "ours")
 
 
 def turn_columns(

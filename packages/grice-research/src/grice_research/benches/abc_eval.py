@@ -11,7 +11,10 @@ over the share of flawed turns. Votes of models stand beside.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -28,16 +31,11 @@ from grice_research.benches._turns import (
     marked_lines,
     turn_columns,
 )
+from grice_research.context import BenchContext
 from grice_research.figures import Figure, figure
 from grice_research.roc import review_lifts, roc_areas
 
 __all__ = ["ANY", "BEHAVIOURS", "FILE", "SPEAKER", "TRIVIAL", "measure", "read_marked"]
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    from grice_research.context import BenchContext
 
 TITLE = "Flaws of chatbot turns that people marked (ABC-Eval, the open half)"
 PAPER = (
@@ -56,13 +54,11 @@ SIX = (
     "irrelevant",
 )
 BEHAVIOURS = (*SIX, "incorrect fact", "lack of empathy")
-ANY = "any of six flaws"
-"""One of the first six behaviours, marked by either annotator."""
+ANY = "any of six flaws"  # one of the first six behaviours, marked by either annotator
 
 SPEAKER = "oracle: which chatbot speaks"
 RELEASED = {"released_gpt35": "GPT-3.5", "released_specialized": "trained classifiers"}
-NAMED = "the turns that its evidence names"
-"""How a metric of whole conversations is compared."""
+NAMED = "the turns that its evidence names"  # how a metric of whole conversations is compared
 WITHIN = "AUC within chatbots"
 
 
@@ -152,25 +148,17 @@ def _released(behaviour: str, votes: Sequence[int], marked: Marked) -> Iterator[
     for name, given in marked.released.items():
         votes_given = given.get(behaviour, [])
         if behaviour == ANY and all(flaw in given for flaw in SIX):
-            votes_given = [
-                float(sum(each)) for each in zip(*(given[flaw] for flaw in SIX), strict=True)
-            ]
-        if len(votes_given) == len(votes):
-            labels = [float(n > 0) for n in votes]
-            areas = roc_areas({name: votes_given}, labels, groups=marked.group)
-            measured = {AREA: areas.areas[name]}
-            if behaviour == ANY:
-                lift = review_lifts({name: votes_given}, labels, groups=marked.group).lifts[name]
-                measured |= {LIFT: lift}
-            rate = sum(labels) / len(labels)
-            for measure, value in measured.items():
-                precision = f"precision {value.value * rate:.3f}, " if measure == LIFT else ""
-                yield figure(
-                    row=name,
-                    measure=measure,
-                    estimate=value,
-                    kind="printed",
-                    on=behaviour,
-                    why=f"{precision}of released votes",
-                    signature="released votes|on:abc_eval",
-                )
+            votes_given = list(map(sum, zip(*(given[flaw] for flaw in SIX), strict=True)))
+        if len(votes_given) != len(votes):
+            continue
+        labels = [float(n > 0) for n in votes]
+        rate = sum(labels) / len(labels)
+        printed = partial(
+            figure, kind="printed", on=behaviour, signature="released votes|on:abc_eval"
+        )
+        area = roc_areas({name: votes_given}, labels, groups=marked.group).areas[name]
+        yield printed(name, AREA, area, why="of released votes")
+        if behaviour == ANY:
+            lift = review_lifts({name: votes_given}, labels, groups=marked.group).lifts[name]
+            why = f"precision {lift.value * rate:.3f}, of released votes"
+            yield printed(name, LIFT, lift, why=why)

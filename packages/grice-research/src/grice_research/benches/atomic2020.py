@@ -14,31 +14,26 @@ import io
 import json
 import re
 from collections import Counter, defaultdict
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple, TypeAlias, cast
 
 import numpy as np
 
 from grice.data import Triple
 from grice.errors import InputError
-from grice.knowledge.generative import plain_event
+from grice.knowledge.generative import GenerativeKnowledge, plain_event
 from grice.knowledge.schema import load_schema
-from grice.stats.inputs import group_codes
+from grice.knowledge.store import KnowledgeBase
+from grice.stats.estimate import Estimate
+from grice.stats.inputs import Floats, group_codes
 from grice.stats.resample import estimate, resample
-from grice_research.figures import Figure, figure
+from grice_research.context import BenchContext
+from grice_research.figures import Figure, Kind, figure
 from grice_tasks.situatedgen.captions import ORDERS, bleu_counts, rouge_l
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
-
-    from grice.knowledge.generative import GenerativeKnowledge
-    from grice.knowledge.store import KnowledgeBase
-    from grice.stats.estimate import Estimate
-    from grice.stats.inputs import Floats
-    from grice_research.context import BenchContext
-    from grice_research.figures import Kind
-
-    Tails: TypeAlias = list[list[str]]
+Tails: TypeAlias = list[list[str]]
 
 TITLE = "Tails of ATOMIC-2020's test queries"
 PAPER = (
@@ -49,10 +44,9 @@ PAPER = (
 QUERIES = "atomic/atomic2020_test5000_comet_bart.jsonl.gz"
 TRAINING = "atomic/atomic2020_sample.tsv.gz"
 SOURCE = "github.com/allenai/comet-atomic-2020, system_eval/BART (CC BY)"
-K = 9
-"""Tails per query: as many beams as were released."""
+K = 9  # tails per query: as many beams as were released
 GENERATED, STORED = "builtin:comet", "builtin:atomic"
-PARTS = {"23 relations": "", "12 relations": ", ACCENT's 12 relations"}
+PARTS = ("", ", ACCENT's 12 relations")  # behind the name of a row: all 23 relations, and 12
 NONE = "none"
 
 
@@ -69,38 +63,26 @@ class Query(NamedTuple):
 def measure(context: BenchContext) -> Iterator[Figure]:
     """Yield likeness to people's tails for every system, and the generator's perplexity."""
     asked = read_queries(context.folder)
+    greedy, beam = ([list(getattr(query, name)) for query in asked] for name in ("greedy", "beam"))
+    frequent = frequent_tails(context.folder, asked)
     given: list[tuple[str, Kind, Tails, str]] = [
-        (
-            "COMET-BART, greedy",
-            "printed",
-            [list(query.greedy) for query in asked],
-            "released output",
-        ),
-        ("COMET-BART, beam", "printed", [list(query.beam) for query in asked], "released output"),
-        (
-            "most frequent tail",
-            "baseline",
-            frequent_tails(context.folder, asked),
-            "of its relation",
-        ),
+        ("COMET-BART, greedy", "printed", greedy, "released output"),
+        ("COMET-BART, beam", "printed", beam, "released output"),
+        ("most frequent tail", "baseline", frequent, "of its relation"),
     ]
     names = {"generated": GENERATED, "retrieved": STORED}
     for row, reference in names.items():
         knowledge = cast("KnowledgeBase", context.models().load(reference))
         signature = context.models().fingerprint(reference)
         given.append((row, "ours", asked_tails(knowledge, asked), signature))
-    for part, suffix in PARTS.items():
-        chosen = _places(asked, part)
+    accent = load_schema("atomic2020").group("accent")
+    for suffix in PARTS:
+        chosen = [i for i, query in enumerate(asked) if not suffix or query.relation in accent]
         for row, kind, tails, signature in given:
             likeness = tail_likeness([asked[i] for i in chosen], [tails[i] for i in chosen])
             for name, value in likeness.items():
-                yield figure(
-                    row=f"{row}{suffix}",
-                    measure=name,
-                    estimate=value,
-                    kind=kind,
-                    signature=f"{signature}|on:atomic2020{suffix}|measure:{name}",
-                )
+                stated = f"{signature}|on:atomic2020{suffix}|measure:{name}"
+                yield figure(f"{row}{suffix}", name, value, kind, signature=stated)
         yield from _perplexities(context, [asked[i] for i in chosen], suffix)
 
 
@@ -128,13 +110,6 @@ def folded(tail: str) -> str:
     return re.sub(r"[\W_]+", "", plain_event(tail).lower())
 
 
-def _places(asked: Sequence[Query], part: str) -> list[int]:
-    accent = load_schema("atomic2020").group("accent")
-    return [
-        i for i, query in enumerate(asked) if part == "23 relations" or query.relation in accent
-    ]
-
-
 def asked_tails(knowledge: KnowledgeBase, asked: Sequence[Query], k: int = K) -> Tails:
     """Return the tails that knowledge gives for each query."""
     known = knowledge.tails([query.head for query in asked], [query.relation for query in asked], k)
@@ -157,19 +132,17 @@ def frequent_tails(folder: Path, asked: Sequence[Query]) -> Tails:
 
 def tail_likeness(asked: Sequence[Query], tails: Tails) -> dict[str, Estimate]:
     """Return BLEU-2 of the corpus and means over queries; no tail counts as no likeness."""
-    counts = np.stack(
-        [
-            bleu_counts(given[0] if given else "", *query.references)
-            for query, given in zip(asked, tails, strict=True)
-        ]
-    )
-    values = np.array([_matches(query, given) for query, given in zip(asked, tails, strict=True)])
+    pairs = list(zip(asked, tails, strict=True))
+    firsts = [(given[0] if given else "", query.references) for query, given in pairs]
+    counts = np.stack([bleu_counts(text, *references) for text, references in firsts])
+    values = np.array([_matches(query, given) for query, given in pairs])
 
     def statistic(weights: Floats) -> Floats:
         means = weights @ values / weights.sum(axis=1, keepdims=True)
         return np.column_stack([bleu_2(weights @ counts), means])
 
-    return _estimates(asked, statistic, ("bleu2", "rouge_l", "exact_match", f"match_in_{K}"))
+    heads = [query.head for query in asked]
+    return _estimates(heads, statistic, ("bleu2", "rouge_l", "exact_match", f"match_in_{K}"))
 
 
 def _matches(query: Query, tails: Sequence[str]) -> tuple[float, float, float]:
@@ -195,47 +168,31 @@ def _perplexities(context: BenchContext, asked: Sequence[Query], suffix: str) ->
     triples = [
         Triple(query.head, query.relation, tail) for query in asked for tail in query.references
     ]
-    likelihoods = generator.likelihoods(triples)
-    heads = [
-        triple.head
-        for triple, likelihood in zip(triples, likelihoods, strict=True)
-        if likelihood is not None
-    ]
-    values = np.array(
-        [
-            (likelihood.given, likelihood.usual)
-            for likelihood in likelihoods
-            if likelihood is not None
-        ]
-    )
+    scored = zip(triples, generator.likelihoods(triples), strict=True)
+    kept = [(triple.head, likelihood) for triple, likelihood in scored if likelihood is not None]
+    values = np.array([(likelihood.given, likelihood.usual) for _, likelihood in kept])
 
     def statistic(weights: Floats) -> Floats:
         return np.asarray(np.exp(-(weights @ values) / weights.sum(axis=1, keepdims=True)))
 
+    heads = [head for head, _ in kept]
     each = _estimates(heads, statistic, ("perplexity", "perplexity, head hidden"))
-    kinds: tuple[tuple[str, Kind], ...] = (
+    rows: tuple[tuple[str, Kind], ...] = (
         ("generated", "ours"),
         ("generated, head hidden", "baseline"),
     )
-    for (row, kind), value in zip(kinds, each.values(), strict=True):
-        yield figure(
-            row=f"{row}{suffix}",
-            measure="perplexity",
-            estimate=value,
-            kind=kind,
-            lower=True,
-            why="of a word piece; every reference counts alike; COMET-BART's was not released",
-            signature=f"{context.models().fingerprint(GENERATED)}|on:atomic2020{suffix}|measure:perplexity",
-        )
+    name = "perplexity"
+    why = "of a word piece; every reference counts alike; COMET-BART's was not released"
+    signature = f"{context.models().fingerprint(GENERATED)}|on:atomic2020{suffix}|measure:{name}"
+    for (row, kind), value in zip(rows, each.values(), strict=True):
+        stated = partial(figure, lower=True, why=why, signature=signature)
+        yield stated(f"{row}{suffix}", name, value, kind)
 
 
 def _estimates(
-    asked: Sequence[Query] | Sequence[str],
-    statistic: Callable[[Floats], Floats],
-    names: Sequence[str],
+    heads: Sequence[str], statistic: Callable[[Floats], Floats], names: Sequence[str]
 ) -> dict[str, Estimate]:
     """Return each column with an interval over heads."""
-    heads = [query if isinstance(query, str) else query.head for query in asked]
     groups = group_codes(heads, len(heads))
     drawn = resample(statistic, len(heads), groups=groups)
     return {name: estimate(drawn, column, what=name) for column, name in enumerate(names)}

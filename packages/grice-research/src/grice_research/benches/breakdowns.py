@@ -13,7 +13,9 @@ checksum of their id, are for validation, and only these are measured here; the 
 from __future__ import annotations
 
 import zlib
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -29,15 +31,10 @@ from grice_research.benches._turns import (
     marked_lines,
     turn_columns,
 )
+from grice_research.context import BenchContext
 from grice_research.figures import DIFFERENCE, Figure
 
 __all__ = ["FILE", "TRIVIAL", "is_validation", "measure", "read_voted"]
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    from grice_research.context import BenchContext
 
 TITLE = "Breakdowns of chatbot conversations that people voted on (DBDC3, three tenths of it)"
 PAPER = "Higashinaka et al., Overview of Dialogue Breakdown Detection Challenge 3, DSTC6 2017"

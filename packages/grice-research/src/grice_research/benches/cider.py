@@ -7,16 +7,27 @@ negatives, which no published figure is on.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import NamedTuple, cast
 
 import numpy as np
 
 from grice.data import Triple
 from grice.errors import InputError, ModelFolderError
 from grice.stats import mean
+from grice_research.context import BenchContext
 from grice_research.figures import Figure, figure
 from grice_research.triplets.cider import (
+    Choice,
+    Cider,
+    EntailmentScores,
+    Item,
+    LabelScores,
+    Negative,
+    Question,
+    SpanScores,
+    TaskAnswers,
     answer_tasks,
     distance_balanced,
     load_cider,
@@ -25,25 +36,8 @@ from grice_research.triplets.cider import (
     score_labels,
     score_spans,
 )
+from grice_tasks.cider.models import TripletModels
 from grice_tasks.cider.statistics import turn_starts
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from grice.stats.estimate import Estimate
-    from grice_research.context import BenchContext
-    from grice_research.figures import Kind
-    from grice_research.triplets.cider import (
-        Choice,
-        Cider,
-        EntailmentScores,
-        Item,
-        Negative,
-        Question,
-        SpanScores,
-        TaskAnswers,
-    )
-    from grice_tasks.cider.models import TripletModels
 
 TITLE = "Commonsense links in dialogues (CIDER)"
 PAPER = (
@@ -64,13 +58,13 @@ PRINTED = {
     ("relation without context", "macro_f1"): (0.1562, "RoBERTa"),
 }
 """Tables 4, 5, 6 and 8, averages over folds."""
-NOT_COMPARABLE = "printed on other negatives, with the epoch chosen on the test fold"
-CHOSEN = "printed with the checkpoint chosen on the test fold"
-WHY = {"nli": NOT_COMPARABLE, "span": CHOSEN}
+WHY = {
+    "nli": "printed on other negatives, with the epoch chosen on the test fold",
+    "span": "printed with the checkpoint chosen on the test fold",
+}
 
 
-Scored = dict[tuple[str, str], float]
-"""Value of each task and measure on one fold."""
+Scored = dict[tuple[str, str], float]  # value of each task and measure on one fold
 
 
 class _Fold(NamedTuple):
@@ -97,25 +91,19 @@ def measure(context: BenchContext) -> Iterator[Figure]:
     everything = frozenset(cider.folds)
     answers = answer_tasks(cider, everything, shipped)
     by_fold = [_scored(folds[number], answers, shipped.level) for number in FOLDS]
-    yield from _rows("", by_fold, "ours", fingerprint, "heads that saw no text of CIDER: transfer")
+    yield from _rows(by_fold, fingerprint)
     yield from _baselines(cider, folds)
 
 
 def _fold(cider: Cider, number: int) -> _Fold:
     names = frozenset(name for name, fold in cider.folds.items() if fold == number)
     choices = [choice for choice in cider.choices() if _dialogue(choice) in names]
-    return _Fold(
-        names,
-        [(item.dialogue, _triple(item)) for item in cider.items if item.dialogue in names],
-        [
-            (negative.dialogue, _triple(negative))
-            for negative in cider.negatives
-            if negative.dialogue in names
-        ],
-        [question for question in cider.questions() if question.item.dialogue in names],
-        choices,
-        distance_balanced(choices),
+    positives, negatives = (
+        [(each.dialogue, _triple(each)) for each in rows if each.dialogue in names]
+        for rows in (cider.items, cider.negatives)
     )
+    questions = [question for question in cider.questions() if question.item.dialogue in names]
+    return _Fold(names, positives, negatives, questions, choices, distance_balanced(choices))
 
 
 def _dialogue(choice: Choice) -> str:
@@ -131,8 +119,7 @@ def _scored(fold: _Fold, answers: TaskAnswers, level: float) -> Scored:
     odds = [answers.entailed[key] for key in (*fold.positives, *fold.negatives)]
     scored: Scored = {}
     entailed = score_entailment(gold, [value > level for value in odds], odds)
-    for name, value in entailed._asdict().items():
-        scored["nli", name] = value
+    scored |= {("nli", name): value for name, value in entailed._asdict().items()}
     labels = score_labels(
         [triple.relation for _, triple in fold.positives],
         [answers.relations[name, triple.head, triple.tail] for name, triple in fold.positives],
@@ -142,14 +129,10 @@ def _scored(fold: _Fold, answers: TaskAnswers, level: float) -> Scored:
         right = [answers.options[choice.id] == choice.label for choice in choices]
         scored[task, "accuracy"] = sum(right) / len(right)
     if answers.spans:
-        spans = [_answer(answers, question) for question in fold.questions]
-        scored |= _span_scores(fold.questions, spans)
+        items = [question.item for question in fold.questions]
+        keys = [(item.dialogue, item.head.strip(), item.relation) for item in items]
+        scored |= _span_scores(fold.questions, [answers.spans[key] for key in keys])
     return scored
-
-
-def _answer(answers: TaskAnswers, question: Question) -> str:
-    item = question.item
-    return answers.spans[item.dialogue, item.head.strip(), item.relation]
 
 
 def _span_scores(questions: Sequence[Question], answers: Sequence[str]) -> Scored:
@@ -166,23 +149,19 @@ def _span_scores(questions: Sequence[Question], answers: Sequence[str]) -> Score
     return scored
 
 
-def _rows(
-    suffix: str, by_fold: Sequence[Scored], kind: Kind, fingerprint: str, why: str
-) -> Iterator[Figure]:
+def _rows(by_fold: Sequence[Scored], fingerprint: str) -> Iterator[Figure]:
+    why = "heads that saw no text of CIDER: transfer"
     keys = dict.fromkeys(key for scored in by_fold for key in scored)
     for task, what in keys:
         values = [scored[task, what] for scored in by_fold if (task, what) in scored]
         printed, beside = PRINTED.get((task, what), (None, ""))
-        notes = [
-            why,
-            WHY.get(task, "") if printed is not None else "",
-            f"{len(values)} folds" if len(values) < len(FOLDS) else "",
-        ]
+        few = f"{len(values)} folds" if len(values) < len(FOLDS) else ""
+        notes = [why, WHY.get(task, "") if printed is not None else "", few]
         yield figure(
-            row=f"{task}{suffix}",
+            row=task,
             measure=what,
-            estimate=_over_folds(values),
-            kind=kind,
+            estimate=mean(values, bounds=(0, 1)),
+            kind="ours",
             published=printed,
             beside=beside,
             lower=what == "nm",
@@ -191,38 +170,26 @@ def _rows(
         )
 
 
-def _over_folds(values: Sequence[float]) -> Estimate:
-    """Return the mean of folds with Student's interval over them."""
-    return mean(values, bounds=(0, 1))
-
-
 def _baselines(cider: Cider, folds: Mapping[int, _Fold]) -> Iterator[Figure]:
     """Yield what answers without understanding get."""
-    rules: dict[tuple[str, str, str], Callable[[_Fold], float]] = {
-        ("nli: never entailed", "nli", "macro_f1"): lambda fold: _never(fold).macro_f1,
-        ("nli: never entailed", "nli", "weighted_f1"): lambda fold: _never(fold).weighted_f1,
-        ("relation: most frequent", "relation", "accuracy"): lambda fold: _frequent(cider, fold)[0],
-        ("relation: most frequent", "relation", "macro_f1"): lambda fold: _frequent(cider, fold)[1],
-        ("choice: nearest to the head", "choice", "accuracy"): lambda fold: _right(
-            fold.choices, nearest
+    rules: dict[tuple[str, str], Callable[[_Fold], float]] = {
+        ("nli: never entailed", "macro_f1"): lambda fold: _never(fold).macro_f1,
+        ("nli: never entailed", "weighted_f1"): lambda fold: _never(fold).weighted_f1,
+        ("relation: most frequent", "accuracy"): lambda fold: _frequent(cider, fold).accuracy,
+        ("relation: most frequent", "macro_f1"): lambda fold: _frequent(cider, fold).macro_f1,
+        ("choice: nearest to the head", "accuracy"): lambda fold: _right(fold.choices, nearest),
+        ("choice balanced: nearest to the head", "accuracy"): lambda fold: _right(
+            fold.balanced, nearest
         ),
-        ("choice balanced: nearest to the head", "choice balanced", "accuracy"): lambda fold: (
-            _right(fold.balanced, nearest)
-        ),
-        ("choice: longest", "choice", "accuracy"): lambda fold: _right(fold.choices, _longest),
-        ("span: turn of the head", "span", "f1"): lambda fold: _turn(cider, fold, 0).f1,
-        ("span: turn of the head", "span", "em"): lambda fold: _turn(cider, fold, 0).em,
-        ("span: next turn", "span", "f1"): lambda fold: _turn(cider, fold, 1).f1,
-        ("span: whole text", "span", "f1"): lambda fold: (
-            score_spans(
-                [[q.valid[0]] for q in fold.questions],
-                [cider.text(q.item.dialogue) for q in fold.questions],
-            ).f1
-        ),
+        ("choice: longest", "accuracy"): lambda fold: _right(fold.choices, _longest),
+        ("span: turn of the head", "f1"): lambda fold: _turn(cider, fold, 0).f1,
+        ("span: turn of the head", "em"): lambda fold: _turn(cider, fold, 0).em,
+        ("span: next turn", "f1"): lambda fold: _turn(cider, fold, 1).f1,
+        ("span: whole text", "f1"): lambda fold: _whole(cider, fold).f1,
     }
-    for (name, _, what), rule in rules.items():
+    for (name, what), rule in rules.items():
         values = [rule(folds[number]) for number in FOLDS]
-        yield figure(name, what, _over_folds(values), "baseline")
+        yield figure(name, what, mean(values, bounds=(0, 1)), "baseline")
 
 
 def _never(fold: _Fold) -> EntailmentScores:
@@ -230,11 +197,15 @@ def _never(fold: _Fold) -> EntailmentScores:
     return score_entailment(gold, [False] * len(gold))
 
 
-def _frequent(cider: Cider, fold: _Fold) -> tuple[float, float]:
+def _frequent(cider: Cider, fold: _Fold) -> LabelScores:
     trained = Counter(item.relation for item in cider.items if item.dialogue not in fold.names)
     gold = [triple.relation for _, triple in fold.positives]
-    scores = score_labels(gold, [trained.most_common(1)[0][0]] * len(gold))
-    return scores.accuracy, scores.macro_f1
+    return score_labels(gold, [trained.most_common(1)[0][0]] * len(gold))
+
+
+def _whole(cider: Cider, fold: _Fold) -> SpanScores:
+    texts = [cider.text(question.item.dialogue) for question in fold.questions]
+    return score_spans([[question.valid[0]] for question in fold.questions], texts)
 
 
 def _right(choices: Sequence[Choice], rule: Callable[[Choice], int]) -> float:

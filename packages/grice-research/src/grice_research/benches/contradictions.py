@@ -10,19 +10,16 @@ chosen on either set.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import msgspec
 
 from grice.data import Conversation, Turn
 from grice_research.benches._turns import POSITION, area_rows, marked_lines, turn_columns
+from grice_research.context import BenchContext
 from grice_research.figures import DIFFERENCE, Figure
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
-    from grice_research.context import BenchContext
 
 TITLE = "Replies that contradict what their speaker said before (RGM; DECODE, the open half)"
 PAPER = (
@@ -30,8 +27,7 @@ PAPER = (
     "2024; Nie et al., I like fish, especially dolphins, ACL 2021"
 )
 WITHIN = "AUC within lengths"
-BANDS = (6, 8, 10, 12)
-"""Turns of a conversation at which another band of length begins."""
+BANDS = (6, 8, 10, 12)  # turns of a conversation at which another band of length begins
 
 
 class Marked(NamedTuple):

@@ -12,26 +12,22 @@ import csv
 import gzip
 import io
 from collections import defaultdict
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple, cast
 
 from grice.data import Triple
 from grice.errors import InputError
+from grice.knowledge.plausibility import TripleHead
 from grice.knowledge.schema import RELATIONS
+from grice.knowledge.store import KnowledgeBase
 from grice.metrics.commonsense import nearest_known
+from grice.models.protocols import Encoder
+from grice.stats.estimate import Estimate
+from grice_research.context import BenchContext
 from grice_research.figures import Figure, figure
 from grice_research.published import load_bench
 from grice_research.roc import roc_areas
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
-
-    from grice.knowledge.plausibility import TripleHead
-    from grice.knowledge.store import KnowledgeBase
-    from grice.models.loader import ModelLoader
-    from grice.models.protocols import Encoder
-    from grice.stats.estimate import Estimate
-    from grice_research.context import BenchContext
 
 TITLE = "Plausibility of commonsense triples, CSKB Population"
 PAPER = (
@@ -43,8 +39,7 @@ TEST, DEV = "cskb_population/tst.tsv.gz", "cskb_population/dev.tsv.gz"
 SOURCE = (
     "github.com/HKUST-KnowComp/CSKB-Population (MIT): tab-separated head, relation, tail, label"
 )
-MOST_WORDS = 10
-"""Longer heads and tails are dropped, as the script of ACCENT does."""
+MOST_WORDS = 10  # longer heads and tails are dropped, as the script of ACCENT does
 
 OF_ACCENT = frozenset(RELATIONS)
 
@@ -75,16 +70,11 @@ GENERAL = {"general Want": "xWant", "general Effect": "xEffect", "general React"
 
 
 HEADS, ENCODER, STORE = "builtin:plausibility", "builtin:encoder", "builtin:atomic"
-MODELS_OF: dict[str, tuple[str, ...]] = {
-    "compatibility": (HEADS, STORE, ENCODER),
-    "cosine_head_tail": (ENCODER,),
-    "relation_rate": (),
-}
-"""By name of a scorer, the models that it rests on."""
 
 
-def _compatibility(rows: TripleRows, models: ModelLoader, folder: Path) -> list[float]:  # noqa: ARG001
+def _compatibility(rows: TripleRows, context: BenchContext) -> list[float]:
     """Return what the metric ``commonsense`` gives triples."""
+    models = context.models()
     head = cast("TripleHead", models.load(HEADS))
     store = cast("KnowledgeBase", models.load(STORE))
     encoder = cast("Encoder", models.load(ENCODER))
@@ -95,16 +85,16 @@ def _compatibility(rows: TripleRows, models: ModelLoader, folder: Path) -> list[
     return head.plausibility(triples, nearest_known(triples, store, encoder))
 
 
-def _cosine(rows: TripleRows, models: ModelLoader, folder: Path) -> list[float]:  # noqa: ARG001
-    encoder = cast("Encoder", models.load(ENCODER))
+def _cosine(rows: TripleRows, context: BenchContext) -> list[float]:
+    encoder = cast("Encoder", context.models().load(ENCODER))
     heads = encoder.encode([triple.head for triple in rows.triples])
     tails = encoder.encode([triple.tail for triple in rows.triples])
     return [float(head @ tail) for head, tail in zip(heads, tails, strict=True)]
 
 
-def _relation_rate(rows: TripleRows, models: ModelLoader, folder: Path) -> list[float]:  # noqa: ARG001
+def _relation_rate(rows: TripleRows, context: BenchContext) -> list[float]:
     """Return how often the relation of each triple is plausible in the other split."""
-    dev = read_triples(folder, "18 relations", split=DEV)
+    dev = read_triples(context.folder, "18 relations", split=DEV)
     labels = defaultdict(list)
     for triple, label in zip(dev.triples, dev.plausible, strict=True):
         labels[triple.relation].append(label)
@@ -112,18 +102,20 @@ def _relation_rate(rows: TripleRows, models: ModelLoader, folder: Path) -> list[
     return [rates.get(triple.relation, 0.5) for triple in rows.triples]
 
 
-if TYPE_CHECKING:
-    Scorer: TypeAlias = Callable[[TripleRows, ModelLoader, Path], list[float]]
+class Scorer(NamedTuple):
+    """A scorer of triples, with the models that it rests on."""
+
+    score: Callable[[TripleRows, BenchContext], list[float]]
+    models: tuple[str, ...]
 
 
-SCORERS: dict[str, Scorer] = {
-    "compatibility": _compatibility,
-    "cosine_head_tail": _cosine,
-    "relation_rate": _relation_rate,
+SCORERS = {
+    "compatibility": Scorer(_compatibility, (HEADS, STORE, ENCODER)),
+    "cosine_head_tail": Scorer(_cosine, (ENCODER,)),
+    "relation_rate": Scorer(_relation_rate, ()),
 }
-"""Scorers of triples by name: what the metric ``commonsense`` gives a triple it has read, and two
-trivial baselines, of which the last reads no text."""
-
+"""By name: what the metric ``commonsense`` gives a triple it has read, and two trivial baselines,
+of which the last reads no text."""
 AREAS = ("AUC", "AUC, mean over relations")
 
 
@@ -147,33 +139,23 @@ def measure(context: BenchContext) -> Iterator[Figure]:
     """Yield both areas of ours and of the baselines; then the printed ones."""
     rows = read_triples(context.folder, ALL)
     for name in ("compatibility", *BASELINES):
-        scores = SCORERS[name](rows, context.models(), context.folder)
-        fingerprint = "|".join(
-            [name, *(context.models().fingerprint(reference) for reference in MODELS_OF[name])]
-        )
+        scorer = SCORERS[name]
+        scores = scorer.score(rows, context)
+        fingerprint = "|".join([name, *map(context.models().fingerprint, scorer.models)])
         for part, suffix in PARTS.items():
             yield from _areas(name, scores, rows, part, suffix, fingerprint)
     for part, suffix in PARTS.items():
         for name, value in _published(part).items():
-            yield figure(
-                row=f"{name} (table 4{suffix})",
-                measure="auc_pooled",
-                estimate=None,
-                kind="printed",
-                published=value,
-                why="its scores were not released",
-            )
+            row, why = f"{name} (table 4{suffix})", "its scores were not released"
+            yield figure(row, "auc_pooled", None, "printed", published=value, why=why)
 
 
 def _areas(
     name: str, scores: list[float], rows: TripleRows, part: str, suffix: str, fingerprint: str
 ) -> Iterator[Figure]:
-    places = [
-        i for i, triple in enumerate(rows.triples) if part == ALL or triple.relation in OF_ACCENT
-    ]
-    chosen = TripleRows(
-        tuple(rows.triples[i] for i in places), tuple(rows.plausible[i] for i in places)
-    )
+    places = [i for i, t in enumerate(rows.triples) if part == ALL or t.relation in OF_ACCENT]
+    triples, plausible = (tuple(column[i] for i in places) for column in rows)
+    chosen = TripleRows(triples, plausible)  # type: ignore[arg-type]
     published = None if name in BASELINES else _published(part)["ACCENT"]
     for measure, title in MEASURES.items():
         printed = published if measure == "auc_pooled" else None

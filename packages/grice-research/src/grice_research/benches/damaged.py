@@ -9,32 +9,28 @@ there is some count that sees it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
 
 from grice.data import Conversation
 from grice.errors import InputError
+from grice.evaluation.datasets import Level
 from grice.evaluation.perturbed import EVERY, Pair
 from grice.readers import read
 from grice.stats import mean
 from grice_research.benches._turns import quality_metrics
 from grice_research.benches.trivial_baselines import BASELINES, JUDGED
 from grice_research.comparisons import RIGHT
+from grice_research.context import BenchContext
 from grice_research.figures import DIFFERENCE, Figure, figure
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from grice.evaluation.datasets import Level
-    from grice_research.context import BenchContext
 
 TITLE = "Conversations damaged on purpose, beside their originals"
 PAPER = "github.com/e0397123/comp-analysis (GPL-3.0), from conversations of FED and of DECODE"
 SET = "robust_dialogues"
 LEVEL: Level = "dialogue"
 FILE = f"rated/{SET}.jsonl.gz"
-BROKEN = ("repeat_self",)
-"""Kinds whose stated original is not what they were made from."""
+BROKEN = ("repeat_self",)  # kinds whose stated original is not what they were made from
 
 
 def read_pairs(folder: Path) -> list[Pair]:
@@ -99,28 +95,23 @@ def _of_kind(
     """Yield the share of pairs that each score is right on, and of metrics less baselines."""
     sources = [pair.source for pair in pairs]
     for name, values in right.items():
+        ours = name in trained
         yield figure(
             row=name,
             measure=RIGHT,
             estimate=mean(values, groups=sources, bounds=(0, 1)),
-            kind="ours" if name in trained else "baseline",
+            kind="ours" if ours else "baseline",
             on=on,
-            metric=name if name in trained else "",
+            metric=name * ours,
             trained=trained.get(name, 0.0),
             signature=f"{context.grader(name)[1][name]}|on:{on}",
         )
     for name in trained if on == f"{SET}:{EVERY}" else ():
         for baseline in BASELINES[LEVEL]:
             gaps = [a - b for a, b in zip(right[name], right[baseline], strict=True)]
-            yield figure(
-                row=f"{name} less {baseline}",
-                measure=f"{DIFFERENCE}{RIGHT}",
-                estimate=mean(gaps, groups=sources, bounds=(-1, 1)),
-                kind="ours",
-                on=on,
-                metric=name,
-                baseline=baseline,
-            )
+            gap = mean(gaps, groups=sources, bounds=(-1, 1))
+            less = partial(figure, on=on, metric=name, baseline=baseline)
+            yield less(f"{name} less {baseline}", f"{DIFFERENCE}{RIGHT}", gap, "ours")
 
 
 def _right(context: BenchContext, metric: str, pairs: Sequence[Pair]) -> list[float]:

@@ -13,34 +13,30 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
+from typing import NamedTuple, TypeAlias, cast
 
 import numpy as np
 
 from grice.data import Triple
 from grice.errors import InputError
-from grice.knowledge.extraction import ContextResponse
+from grice.knowledge.extraction import ContextResponse, TripleExtractor, TripleKind
 from grice.knowledge.schema import RELATIONS
 from grice.models.embedded import EmbeddedEncoder
 from grice.models.loader import ModelLoader
 from grice.scoring.loaded import responses
+from grice.stats.estimate import Estimate
+from grice.stats.inputs import Floats
 from grice.stats.resample import estimate, resample
 from grice.text.events import event_text
-from grice_research.figures import Figure, figure
+from grice_research.context import BenchContext
+from grice_research.figures import Figure, Kind, figure
 from grice_research.published import load_bench
 from grice_tasks.explagraphs.embedding import TokenLikeness
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from grice.knowledge.extraction import TripleExtractor, TripleKind
-    from grice.stats.estimate import Estimate
-    from grice.stats.inputs import Floats
-    from grice_research.context import BenchContext
-    from grice_research.figures import Kind
-
-    Likeness: TypeAlias = Callable[[str, str], float]
+Likeness: TypeAlias = Callable[[str, str], float]
 
 TITLE = "Triples of events read from replies, DECO test"
 PAPER = (
@@ -79,28 +75,25 @@ def measure(context: BenchContext) -> Iterator[Figure]:
     fingerprint = f"{models.fingerprint(MODEL)}|on:{replies.fingerprint}"
     printed = _printed()
 
-    triples_of = {"extractor": read_triples(extractor, exchanges)}
-    yield from _rows(
-        "extractor", triples_of["extractor"], replies, "ours", fingerprint, printed[BESIDE]
-    )
+    found = read_triples(extractor, exchanges)
+    signed = partial(_rows, replies=replies, kind="ours")
+    yield from signed("extractor", found, signature=fingerprint, published=printed[BESIDE])
     for row, kinds in KINDS.items():
         part = read_triples(extractor, exchanges, kinds)
-        yield from _rows(row, part, replies, "ours", f"{fingerprint}|kinds:{','.join(kinds)}")
-
-    triples_of |= baselines(exchanges)
-    for row in list(triples_of)[1:]:
-        yield from _rows(row, triples_of[row], replies, "baseline", replies.fingerprint)
-    yield from _differences(triples_of, replies, fingerprint)
+        yield from signed(row, part, signature=f"{fingerprint}|kinds:{','.join(kinds)}")
+    trivial = baselines(exchanges)
+    for row, copied in trivial.items():
+        yield from _rows(row, copied, replies, "baseline", replies.fingerprint)
+    ours = cells_of(found, replies)
+    for row, copied in trivial.items():
+        compared = extraction_differences(ours, cells_of(copied, replies), RELATIONS)
+        for name in ("f1", "bleu2"):
+            gap, measure = compared[name], f"difference of {name}"
+            yield figure(f"extractor less {row}", measure, gap, "ours", signature=fingerprint)
+    why = "its output was not released"
     for name, figures in printed.items():
         for measured, value in figures.items():
-            yield figure(
-                row=f"{name} (table 3)",
-                measure=measured,
-                estimate=None,
-                kind="printed",
-                published=value,
-                why="its output was not released",
-            )
+            yield figure(f"{name} (table 3)", measured, None, "printed", published=value, why=why)
 
 
 def read_triples(
@@ -111,7 +104,7 @@ def read_triples(
     """Return the triples of each reply by relation, worded as people worded theirs."""
     triples: Found = []
     for extraction in extractor.extract(exchanges, kinds=kinds):
-        cells: dict[str, list[tuple[str, str]]] = {}
+        cells: dict[str, Pairs] = {}
         for triple in extraction.triples:
             pair = as_deco(triple.head), as_deco(triple.tail)
             cells.setdefault(triple.relation, []).append(pair)
@@ -139,7 +132,7 @@ def cells_of(triples: Found, replies: Replies) -> list[Cells]:
     """Return found triples beside those of people, by reply."""
     cells = []
     for each, people in zip(triples, replies.triples, strict=True):
-        gold: dict[str, list[tuple[str, str]]] = {}
+        gold: dict[str, Pairs] = {}
         for triple in people:
             gold.setdefault(triple.relation, []).append((triple.head, triple.tail))
         cells.append(Cells(gold, each))
@@ -160,16 +153,10 @@ def _rows(
     why = f"{given} of {len(triples) * len(RELATIONS)} cells hold a triple"
     for name, measured in extraction_measures(cells, RELATIONS, likeness=likeness).items():
         shown = OWN_BERTSCORE if name == BERTSCORE else name
-        yield figure(
-            row=row,
-            measure=shown,
-            estimate=measured,
-            kind=kind,
-            why=why,
-            signature=signature,
-            published=(published or {}).get(shown),
-            beside=BESIDE if (published or {}).get(shown) is not None else "",
-        )
+        stated = (published or {}).get(shown)
+        beside = "" if stated is None else BESIDE
+        about = partial(figure, why=why, signature=signature, published=stated, beside=beside)
+        yield about(row, shown, measured, kind)
 
 
 def _likeness(cells: Sequence[Cells]) -> TokenLikeness:
@@ -178,23 +165,6 @@ def _likeness(cells: Sequence[Cells]) -> TokenLikeness:
     texts = [text for side in sides for pairs in side.values() for text in lines_of(pairs)]
     encoder = ModelLoader().load("builtin:encoder", EmbeddedEncoder)
     return TokenLikeness(encoder, texts)
-
-
-def _differences(
-    triples_of: Mapping[str, Found], replies: Replies, fingerprint: str
-) -> Iterator[Figure]:
-    """Yield how far ours is above each trivial baseline, replies drawn together for both."""
-    ours = cells_of(triples_of["extractor"], replies)
-    for row in list(triples_of)[1:]:
-        compared = extraction_differences(ours, cells_of(triples_of[row], replies), RELATIONS)
-        for name in ("f1", "bleu2"):
-            yield figure(
-                row=f"extractor less {row}",
-                measure=f"difference of {name}",
-                estimate=compared[name],
-                kind="ours",
-                signature=fingerprint,
-            )
 
 
 def _printed() -> dict[str, dict[str, float]]:
@@ -235,11 +205,9 @@ def read_replies(context: BenchContext, name: str) -> Replies:
 
 
 MEASURES = ("precision", "recall", "f1", "bleu2")
-BERTSCORE = "bertscore"
-"""Given beside these if there is an encoder for it."""
+BERTSCORE = "bertscore"  # given beside these if there is an encoder for it
 
-Pairs = list[tuple[str, str]]
-"""Heads and tails of one cell."""
+Pairs = list[tuple[str, str]]  # heads and tails of one cell
 
 
 class Cells(NamedTuple):
@@ -304,13 +272,8 @@ def _measures(sums: Floats) -> Floats:
     """Return the measures of sums of :func:`_counts`, shape ``(n, 5)`` each."""
     both, extracted, gold, likeness, closeness = sums.T
     with np.errstate(invalid="ignore", divide="ignore"):
-        columns = (
-            both / extracted,
-            both / gold,
-            2 * both / (extracted + gold),
-            likeness / both,
-            closeness / both,
-        )
+        f1 = 2 * both / (extracted + gold)
+        columns = (both / extracted, both / gold, f1, likeness / both, closeness / both)
     return np.stack(columns, axis=1)
 
 

@@ -6,28 +6,30 @@ not with published figures. Everything else is counted as the official script co
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from grice.stats import mean
 from grice.stats.estimate import Estimate
-from grice_research.figures import Figure, figure
+from grice_research.context import BenchContext
+from grice_research.figures import Figure, Kind, figure
+from grice_tasks.explagraphs.classifiers import GraphClassifiers
 from grice_tasks.explagraphs.features import Reading
 from grice_tasks.explagraphs.generator import generate_graphs
 from grice_tasks.explagraphs.graph import read_graph
-from grice_tasks.explagraphs.samples import Prediction, read_predictions, read_samples
+from grice_tasks.explagraphs.samples import (
+    Prediction,
+    Sample,
+    Stance,
+    read_predictions,
+    read_samples,
+)
 from grice_tasks.explagraphs.scores import ScoreOptions, score_samples
 from grice_tasks.explagraphs.wording import graph_polarity, nonsense_graph, word_polarity
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from grice_research.context import BenchContext
-    from grice_research.figures import Kind
-    from grice_tasks.explagraphs.classifiers import GraphClassifiers
-    from grice_tasks.explagraphs.samples import Sample, Stance
 
 TITLE = "Explanation graphs (ExplaGraphs, dev)"
 PAPER = (
@@ -37,17 +39,9 @@ PAPER = (
 MODEL = "builtin:graphs"
 RELEASED = ("pred_maxmargin_dev", "pred_codex_dev")
 NODES_ONLY = "pred_structured_nodes_dev"
-MEASURES = {
-    "sa": "sa",
-    "stca": "stca",
-    "seca": "seca",
-    "g_bleu": "g_bleu",
-    "g_rouge2": "g_rouge_2",
-    "g_rougel": "g_rouge_l",
-    "ged": "ged",
-    "ea": "ea",
-    "informativeness": "informativeness",
-}
+MEASURES = ("sa", "stca", "seca", "g_bleu", "g_rouge2", "g_rougel", "ged", "ea", "informativeness")
+SCORED = {"g_rouge2": "g_rouge_2", "g_rougel": "g_rouge_l"}  # names of scores that differ
+OWN = ("seca", "ea", "informativeness")
 RE_T5 = {"sa": 0.704, "stca": 0.278, "g_bleu": 0.054, "g_rouge2": 0.068, "g_rougel": 0.112}
 """Table 5; SeCA and EA are by judges that were not released."""
 OWN_JUDGE = "by the shipped judge: compares with the rows here, not with published figures"
@@ -60,8 +54,7 @@ CHOSEN = (
     "graph that is compared it stands above gold graphs, which is no merit"
 )
 NOTES = {"informativeness": APART, "seca": CHOSEN}
-LEVEL = 5
-"""The percentile of informativeness that a system's mean should lie above."""
+LEVEL = 5  # the percentile of informativeness that a system's mean should lie above
 
 Values = dict[str, list[float]]
 
@@ -84,24 +77,24 @@ def measure(context: BenchContext) -> Iterator[Figure]:
         answered = [sample for sample in samples if sample.id in system.predictions]
         values = _values(answered, system.predictions, judges)
         scored[system.name] = values, answered
-        for name, measured in MEASURES.items():
-            own = name in ("seca", "ea", "informativeness")
-            beside = RE_T5.get(name) if system.name == "embedded" else None
-            notes = [OWN_JUDGE] * own
-            if system.name == "embedded" and name in NOTES:
-                notes.append(NOTES[name])
+        for name in MEASURES:
+            ours = system.name == "embedded"
+            beside = RE_T5.get(name) if ours else None
+            notes = (OWN_JUDGE * (name in OWN), NOTES.get(name, "") * ours, system.why)
             yield figure(
                 row=system.name,
                 measure=name,
-                estimate=_mean(values[measured], answered),
+                estimate=_mean(values[SCORED.get(name, name)], answered),
                 kind=system.kind,
                 published=beside,
                 beside="" if beside is None else "RE-T5",
                 lower=name == "ged",
-                why="; ".join([*notes, *([system.why] if system.why else [])]),
+                why="; ".join(filter(None, notes)),
                 signature=f"{fingerprint}|on:explagraphs_dev|{name}",
             )
-    yield from _gold_polarity(samples)
+    right = [float(graph_polarity(sample.graphs[0]) == sample.stance) for sample in samples]
+    why = "how far the form of a graph gives its stance away"
+    yield figure("polarity of the gold graph", "sa", _mean(right, samples), "baseline", why=why)
     yield from _stances(samples, judges, fingerprint)
     yield from _emptiness(scored, fingerprint)
     why = "only concepts were released, no graphs"
@@ -114,10 +107,7 @@ def _systems(
     ours = generate_graphs(samples, judges)
     yield _System("embedded", "ours", {prediction.id: prediction for prediction in ours})
     released = {
-        name: {
-            prediction.id: prediction
-            for prediction in read_predictions(folder / f"{name}.jsonl.gz")
-        }
+        name: {each.id: each for each in read_predictions(folder / f"{name}.jsonl.gz")}
         for name in RELEASED
     }
     stances = {prediction.id: prediction.stance for prediction in released[RELEASED[0]].values()}
@@ -127,21 +117,16 @@ def _systems(
     for name, predictions in released.items():
         yield _System(name, "printed", predictions)
     gold = {
-        sample.id: Prediction(sample.id, sample.stance, sample.graphs[0])
-        for sample in samples
-        if sample.stance
+        each.id: Prediction(each.id, each.stance, each.graphs[0]) for each in samples if each.stance
     }
-    yield _System(
-        "gold graphs", "baseline", gold, "what people wrote: an upper bound, no trivial baseline"
-    )
+    why = "what people wrote: an upper bound, no trivial baseline"
+    yield _System("gold graphs", "baseline", gold, why)
 
 
 def _chains(samples: Sequence[Sample], stances: Mapping[str, Stance]) -> dict[str, Prediction]:
     return {
-        sample.id: Prediction(
-            sample.id, stances[sample.id], nonsense_graph(sample.belief, sample.argument)
-        )
-        for sample in samples
+        each.id: Prediction(each.id, stances[each.id], nonsense_graph(each.belief, each.argument))
+        for each in samples
     }
 
 
@@ -159,17 +144,6 @@ def _mean(values: Sequence[float], samples: Sequence[Sample]) -> Estimate:
     return mean(values, groups=beliefs)
 
 
-def _gold_polarity(samples: Sequence[Sample]) -> Iterator[Figure]:
-    right = [float(graph_polarity(sample.graphs[0]) == sample.stance) for sample in samples]
-    yield figure(
-        row="polarity of the gold graph",
-        measure="sa",
-        estimate=_mean(right, samples),
-        kind="baseline",
-        why="how far the form of a graph gives its stance away",
-    )
-
-
 def _stances(
     samples: Sequence[Sample], judges: GraphClassifiers, fingerprint: str
 ) -> Iterator[Figure]:
@@ -184,25 +158,14 @@ def _stances(
     ]
     alone, beside = judges.stances(texts), judges.stances_with_graphs(readings)
     right = [
-        [
-            float(stance == sample.stance)
-            for (stance, _), sample in zip(stances, samples, strict=True)
-        ]
+        [float(told == each.stance) for (told, _), each in zip(stances, samples, strict=True)]
         for stances in (alone, beside)
     ]
     gain = [b - a for a, b in zip(*right, strict=True)]
-    for name, values, why in (
-        ("stance with gold graph", right[1], "the form of a gold graph gives stances away"),
-        ("with gold graph minus without", gain, ""),
-    ):
-        yield figure(
-            row=name,
-            measure="sa",
-            estimate=_mean(values, samples),
-            kind="ours",
-            why=why,
-            signature=f"{fingerprint}|on:explagraphs_dev|sa",
-        )
+    stated = partial(figure, kind="ours", signature=f"{fingerprint}|on:explagraphs_dev|sa")
+    why = "the form of a gold graph gives stances away"
+    yield stated("stance with gold graph", "sa", _mean(right[1], samples), why=why)
+    yield stated("with gold graph minus without", "sa", _mean(gain, samples))
 
 
 def _emptiness(
@@ -210,36 +173,19 @@ def _emptiness(
 ) -> Iterator[Figure]:
     """Yield how far ours is above nonsense and below gold, and the level to lie above."""
     samples = scored["embedded"][1]
-    signature = f"{fingerprint}|on:explagraphs_dev|informativeness"
+    name = "informativeness"
+    signature = f"{fingerprint}|on:explagraphs_dev|{name}"
     for first, second in (("embedded", "nonsense"), ("gold graphs", "embedded")):
-        above = [
-            a - b
-            for a, b in zip(
-                scored[first][0]["informativeness"],
-                scored[second][0]["informativeness"],
-                strict=True,
-            )
-        ]
-        yield figure(
-            row=f"{first} minus {second}",
-            measure="informativeness",
-            estimate=_mean(above, samples),
-            kind="ours",
-            why=f"{OWN_JUDGE}; {APART}",
-            signature=signature,
-        )
+        pairs = zip(scored[first][0][name], scored[second][0][name], strict=True)
+        above = _mean([a - b for a, b in pairs], samples)
+        why = f"{OWN_JUDGE}; {APART}"
+        yield figure(f"{first} minus {second}", name, above, "ours", why=why, signature=signature)
     values, answered = scored[RELEASED[0]]
-    column = np.array(values["informativeness"])
+    column = np.array(values[name])
     draws = np.random.default_rng(0).integers(len(column), size=(2000, len(column)))
     low, high = np.percentile(np.percentile(column[draws], LEVEL, axis=1), (2.5, 97.5))
-    level = Estimate(
-        float(np.percentile(column, LEVEL)),
-        float(low),
-        float(high),
-        0.95,
-        len(answered),
-        "percentile, 2000 bootstrap resamples, seed 0",
-    )
-    yield figure(
-        RELEASED[0], "informativeness_p5", level, "printed", why=OWN_JUDGE, signature=signature
-    )
+    method = "percentile, 2000 bootstrap resamples, seed 0"
+    value = float(np.percentile(column, LEVEL))
+    level = Estimate(value, float(low), float(high), 0.95, len(answered), method)
+    measure = "informativeness_p5"
+    yield figure(RELEASED[0], measure, level, "printed", why=OWN_JUDGE, signature=signature)

@@ -9,8 +9,8 @@ on them is no evidence on replies of chatbots, and no metric may be called bette
 from __future__ import annotations
 
 import gzip
+from collections.abc import Iterator, Sequence
 from importlib import resources
-from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -22,14 +22,8 @@ from grice_research.benches._turns import (
     own_turn_cosines,
     shipped_metrics,
 )
-from grice_research.figures import DIFFERENCE, Figure, figure
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from grice.stats.estimate import Estimate
-    from grice_research.context import BenchContext
-    from grice_research.figures import Kind
+from grice_research.context import BenchContext
+from grice_research.figures import DIFFERENCE, Figure, Kind, figure
 
 TITLE = "Minimal pairs of replies, written for the development of this project"
 PAPER = "Our own: good and bad replies of nearly the same words and length, 30 for each kind"
@@ -51,13 +45,6 @@ class MinimalPair(msgspec.Struct, frozen=True):
     bad: str
 
 
-class _Columns(NamedTuple):
-    """How often each score is right, pair by pair: 1, 0, or 0.5 for a tie."""
-
-    right: dict[str, list[float]]
-    signatures: dict[str, str]
-
-
 def read_pairs() -> list[MinimalPair]:
     """Return the pairs, kind by kind."""
     content = (resources.files("grice_research") / "data" / FILE).read_bytes()
@@ -74,29 +61,38 @@ def measure(context: BenchContext) -> Iterator[Figure]:
             yield figure(name, RIGHT, None, "ours", on=ALL, why=why)
         else:
             metrics.append(name)
-    columns = _columns(context, pairs, metrics)
+    right, signatures = _columns(context, pairs, metrics)
     kinds = [pair.kind for pair in pairs]
     for on in (ALL, *dict.fromkeys(kinds)):
-        chosen = [on in (ALL, kind) for kind in kinds]
-        right = {
-            name: [value for value, is_chosen in zip(values, chosen, strict=True) if is_chosen]
-            for name, values in columns.right.items()
-        }
-        yield from _rows(right, metrics, on, columns.signatures)
+        rows = [i for i, kind in enumerate(kinds) if on in (ALL, kind)]
+        chosen = {name: [values[i] for i in rows] for name, values in right.items()}
+        for name, values in chosen.items():
+            kind: Kind = "ours" if name in metrics else "baseline"
+            share, signature = mean(values, bounds=(0, 1)), signatures.get(name, "")
+            yield figure(name, RIGHT, share, kind, on=on, signature=signature)
+        for name in metrics:
+            gaps = [a - b for a, b in zip(chosen[name], chosen[COSINE], strict=True)]
+            row, gap = f"{name} less {COSINE}", mean(gaps, bounds=(-1, 1))
+            signature = signatures[name]
+            yield figure(row, f"{DIFFERENCE}{RIGHT}", gap, "ours", on=on, signature=signature)
 
 
 def _columns(
     context: BenchContext, pairs: Sequence[MinimalPair], metrics: Sequence[str]
-) -> _Columns:
+) -> tuple[dict[str, list[float]], dict[str, str]]:
+    """Return how often each score is right, pair by pair, and the signatures of the metrics."""
     talks = [talk for number, pair in enumerate(pairs) for talk in _conversations(number, pair)]
     right, signatures = {}, {}
     for name in (*metrics, COSINE, LENGTH):
-        right[name] = _right(list(_values(context, name, talks)))
+        grader, _ = context.grader(name)
+        scores = {score.conversation: score.value for score in grader.score(talks)}
+        values = [scores[talk.id] for talk in talks]
+        right[name] = _right([float("-inf") if value is None else value for value in values])
         signatures[name] = f"{context.grader(name)[1][name]}|on:minimal_pairs"
     # A reply that is like an own earlier turn is taken to be the worse one.
     right[OWN_TURNS] = _right([-cosine for cosine in own_turn_cosines(context, talks)])
     right[AT_LEAST_AS_LONG] = [float(len(pair.bad) >= len(pair.good)) for pair in pairs]
-    return _Columns(right, signatures)
+    return right, signatures
 
 
 def _conversations(number: int, pair: MinimalPair) -> Iterator[Conversation]:
@@ -107,41 +103,9 @@ def _conversations(number: int, pair: MinimalPair) -> Iterator[Conversation]:
         yield Conversation(f"{number}-{name}", turns, targets=(len(turns) - 1,))
 
 
-def _values(context: BenchContext, metric: str, talks: Sequence[Conversation]) -> Iterator[float]:
-    """Yield a metric's value of each reply, or of the conversation that ends in it."""
-    grader, _ = context.grader(metric)
-    scores = {score.conversation: score.value for score in grader.score(talks)}
-    for talk in talks:
-        value = scores[talk.id]
-        yield float("-inf") if value is None else value
-
-
 def _right(values: Sequence[float]) -> list[float]:
     """Return for each two values, good and bad, whether the good one is higher."""
     goods, bads = values[::2], values[1::2]
     return [
         0.5 if good == bad else float(good > bad) for good, bad in zip(goods, bads, strict=True)
     ]
-
-
-def _rows(
-    right: Mapping[str, Sequence[float]],
-    metrics: Sequence[str],
-    on: str,
-    signatures: Mapping[str, str],
-) -> Iterator[Figure]:
-    """Yield the share of pairs that each score is right on, and of metrics less the cosine's."""
-    for name, values in right.items():
-        kind: Kind = "ours" if name in metrics else "baseline"
-        share = mean(values, bounds=(0, 1))
-        yield _row(name, RIGHT, share, kind, on, signatures.get(name, ""))
-    for name in metrics:
-        gaps = [a - b for a, b in zip(right[name], right[COSINE], strict=True)]
-        gap = mean(gaps, bounds=(-1, 1))
-        yield _row(
-            f"{name} less {COSINE}", f"{DIFFERENCE}{RIGHT}", gap, "ours", on, signatures[name]
-        )
-
-
-def _row(row: str, measure: str, estimate: Estimate, kind: Kind, on: str, signature: str) -> Figure:
-    return figure(row, measure, estimate, kind, on=on, signature=signature)

@@ -8,8 +8,9 @@ orders. An order is good if the replies that it puts first are flawed.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from importlib import resources
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -27,13 +28,8 @@ from grice_research.benches._turns import (
     turn_scores,
     turn_values,
 )
-from grice_research.context import metric_and_preset
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from grice_research.context import BenchContext
-    from grice_research.figures import Figure
+from grice_research.context import BenchContext, metric_and_preset
+from grice_research.figures import Figure
 
 TITLE = "Planted flaws in 46 logs, keyed before the first run"
 PAPER = "Our own: logs of six kinds, with one flaw in most of them"

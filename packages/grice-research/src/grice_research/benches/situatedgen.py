@@ -6,11 +6,12 @@ one to one with a printed one, and the verdicts say no more than which is higher
 
 from __future__ import annotations
 
-import gzip
-import json
 import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple, cast
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, cast
 
 import msgspec
 import numpy as np
@@ -18,9 +19,12 @@ import numpy as np
 from grice.errors import InputError, ModelFolderError
 from grice.stats import mean
 from grice.stats.estimate import Estimate
-from grice_research.figures import Figure, figure
+from grice_research.benches._turns import marked_lines
+from grice_research.context import BenchContext
+from grice_research.figures import Figure, Kind, figure
 from grice_tasks.situatedgen.captions import rouge_l
 from grice_tasks.situatedgen.examples import halved, swapped
+from grice_tasks.situatedgen.models import ContextModels, ContrastHead, ContrastModels
 from grice_tasks.situatedgen.records import (
     CONTEXTS,
     Entity,
@@ -31,16 +35,7 @@ from grice_tasks.situatedgen.records import (
 )
 from grice_tasks.situatedgen.scores import mean_of_samples, score_outputs
 from grice_tasks.situatedgen.statements import to_statements
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from grice_research.context import BenchContext
-    from grice_research.figures import Kind
-    from grice_tasks.situatedgen.models import ContextModels, ContrastHead, ContrastModels
-    from grice_tasks.situatedgen.records import Sample
-    from grice_tasks.situatedgen.tagger import TaggedText
+from grice_tasks.situatedgen.tagger import TaggedText
 
 SOURCES = ("creak", "strategyqa", "commonsenseqa", "arc", "openbookqa")
 NERS = re.compile(r"(.+?):([A-Z_]{3,})(?:, |$)")
@@ -54,18 +49,12 @@ class Read(NamedTuple):
     gold: Sequence[tuple[str, str]]
 
 
-def statements_file(folder: Path, source: str) -> Path:
-    """Return the file of the released statements of a source."""
-    return folder / f"statements_{source}.jsonl.gz"
+def statements_of(folder: Path, source: str) -> list[dict[str, Any]]:
+    """Return the released statements of a source."""
+    return list(marked_lines(folder, f"statements_{source}.jsonl.gz"))
 
 
-def rows_of(path: Path) -> Iterator[dict[str, object]]:
-    """Yield the records of a packed file of JSON lines."""
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        yield from map(json.loads, lines)
-
-
-def named_entities(row: Mapping[str, object]) -> list[tuple[str, str]]:
+def named_entities(row: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return the released entities of a statement with their labels, those of OntoNotes."""
     return NERS.findall(str(row["NERs"]))
 
@@ -73,11 +62,9 @@ def named_entities(row: Mapping[str, object]) -> list[tuple[str, str]]:
 def entities_in(folder: Path) -> dict[str, tuple[Entity, ...]]:
     """Return the released context entities of each statement."""
     known = {}
-    for row in chain(*(rows_of(statements_file(folder, name)) for name in SOURCES)):
+    for row in chain(*(statements_of(folder, name) for name in SOURCES)):
         entities = named_entities(row)
-        known[str(row["id"])] = tuple(
-            Entity(*entity) for entity in entities if entity[1] in CONTEXTS
-        )
+        known[row["id"]] = tuple(Entity(*entity) for entity in entities if entity[1] in CONTEXTS)
     return known
 
 
@@ -152,8 +139,7 @@ PAPER = (
     "Zhang and Wan, SituatedGen: Incorporating Geographical and Temporal Contexts into Generative "
     "Commonsense Reasoning, NeurIPS 2023"
 )
-PRINTED_PAIRS = 2012
-"""Test pairs in the paper."""
+PRINTED_PAIRS = 2012  # test pairs in the paper
 T5_LARGE = {
     "match_first": 0.677,
     "match_exclusive": 0.677,
@@ -187,19 +173,13 @@ def _rows_of(context: BenchContext, samples: Sequence[Sample]) -> Iterator[Figur
     known = entities_in(folder)
     samples = [with_entities(sample, known) for sample in samples]
     fingerprint = models.fingerprint("builtin:situated")
+    writer = contrast.recomposer(context_models.tagger)
+    keywords = [sample.keywords for sample in samples]
     written: dict[str, tuple[Kind, list[str]]] = {
         "reference": ("ours", [sample.reference for sample in samples]),
-        "halved keywords": ("baseline", [halved(sample.keywords) for sample in samples]),
-        "swapped reference": (
-            "baseline",
-            [swapped(sample) or sample.reference for sample in samples],
-        ),
-        "embedded": (
-            "ours",
-            contrast.recomposer(context_models.tagger).generate(
-                [sample.keywords for sample in samples]
-            ),
-        ),
+        "halved keywords": ("baseline", [halved(words) for words in keywords]),
+        "swapped reference": ("baseline", [swapped(each) or each.reference for each in samples]),
+        "embedded": ("ours", writer.generate(keywords)),
     }
     for name, (kind, texts) in written.items():
         yield from _system(name, kind, samples, texts, contrast.judge, fingerprint)
@@ -218,9 +198,7 @@ def _system(
     judgements = judge.judge_outputs(samples, texts)
     extra = {
         "plausibility": [judgement.plausibility for judgement in judgements],
-        "contrast": [
-            0.0 if judgement.contrast is None else judgement.contrast for judgement in judgements
-        ],
+        "contrast": [judgement.contrast or 0.0 for judgement in judgements],
         "fluency": [judgement.fluency for judgement in judgements],
     }
     outputs = {sample.id: text for sample, text in zip(samples, texts, strict=True)}
@@ -228,8 +206,7 @@ def _system(
     for row in score_outputs(samples, outputs, name=name, extra=extra):
         on = "" if row.context == "ALL" else f"{row.context} pairs"
         for measure_name, estimate in row.measures.items():
-            of_cider = measure_name.startswith("cider_d")
-            shown = _tenth(estimate) if of_cider else estimate
+            shown = _tenth(estimate) if measure_name.startswith("cider_d") else estimate
             printed = T5_LARGE.get(measure_name) if name == "embedded" and not on else None
             yield figure(
                 row=name,
@@ -259,87 +236,46 @@ def _swaps(samples: Sequence[Sample], judge: ContrastHead, fingerprint: str) -> 
         places = [i for i, sample in enumerate(whole) if not on or on.split()[0] in sample.context]
         hits = [(own[i].contrast or 0.0) > (other[i].contrast or 0.0) for i in places]
         estimate = mean_of_samples([float(hit) for hit in hits], [whole[i] for i in places])
-        yield figure(
-            row="plausibility",
-            measure="swap_detection",
-            estimate=estimate,
-            kind="ours",
-            on=on,
-            why="0.5 is chance",
-            signature=fingerprint,
-        )
+        stated = partial(figure, on=on, why="0.5 is chance", signature=fingerprint)
+        yield stated("plausibility", "swap_detection", estimate, "ours")
 
 
 def _steps(folder: Path, context_models: ContextModels, fingerprint: str) -> Iterator[Figure]:
     """Yield how far each step of the pipeline agrees with the released data."""
-    rows = {name: list(rows_of(statements_file(folder, name))) for name in SOURCES}
+    step = partial(figure, "pipeline", kind="ours", signature=fingerprint)
+    rows = {name: statements_of(folder, name) for name in SOURCES}
     turned: dict[str, str] = {}
     for name in ("strategyqa", "commonsenseqa", "arc"):
-        asked = [
-            Question(
-                str(r["id"]),
-                str(r["question"]),
-                cast("bool | str", r["answer"]),
-                "yes_no" if name == "strategyqa" else "choice",
-            )
-            for r in rows[name]
-        ]
-        turned |= {
-            statement.id: statement.statement
-            for statement in to_statements(asked, context_models.clauses)
-        }
+        form: Literal["yes_no", "choice"] = "yes_no" if name == "strategyqa" else "choice"
+        asked = [Question(r["id"], r["question"], r["answer"], form) for r in rows[name]]
+        statements = to_statements(asked, context_models.clauses)
+        turned |= {statement.id: statement.statement for statement in statements}
     claims = [1.0] * len(rows["creak"])  # a true claim is its own statement
     closed = [
-        float(equal_up_to(turned.get(str(r["id"]), ""), str(r["statement"])))
-        for r in rows["strategyqa"]
+        float(equal_up_to(turned.get(r["id"], ""), r["statement"])) for r in rows["strategyqa"]
     ]
     for on, values in (("yes/no and true/false", closed + claims), ("yes/no", closed)):
-        yield figure(
-            row="pipeline",
-            measure="statements_equal",
-            estimate=mean(values),
-            kind="ours",
-            on=on,
-            why="up to case and punctuation",
-            signature=fingerprint,
-        )
+        why = "up to case and punctuation"
+        yield step("statements_equal", mean(values), on=on, why=why)
     chosen = {
-        name: [rouge_l(turned.get(str(r["id"]), ""), str(r["statement"])) for r in rows[name]]
+        name: [rouge_l(turned.get(r["id"], ""), r["statement"]) for r in rows[name]]
         for name in ("commonsenseqa", "arc")
     }
     chosen["multiple choice"] = [*chosen["commonsenseqa"], *chosen["arc"]]
     for on, values in chosen.items():
-        yield figure(
-            "pipeline", "statements_rouge_l", mean(values), "ours", on=on, signature=fingerprint
-        )
+        yield step("statements_rouge_l", mean(values), on=on)
     held = evaluated_statements(folder)
+    read: dict[str, list[Read]] = {}
     unseen: list[Read] = []
     for name in SOURCES:
-        texts = [
-            turned[str(r["id"])] if name == "strategyqa" else str(r["statement"]).strip()
-            for r in rows[name]
-        ]
-        gold = [named_entities(r) for r in rows[name]]
-        read = list(map(Read, found_in(texts, context_models.tagger.find(texts)), gold))
-        yield from _context_rows(name, read, fingerprint)
-        part = [
-            entities for entities, r in zip(read, rows[name], strict=True) if str(r["id"]) in held
-        ]
-        yield from _context_rows(f"{name}, dev and test statements", part, fingerprint)
+        yes_no = name == "strategyqa"
+        texts = [turned[r["id"]] if yes_no else r["statement"].strip() for r in rows[name]]
+        found = found_in(texts, context_models.tagger.find(texts))
+        read[name] = list(map(Read, found, map(named_entities, rows[name])))
+        part = [each for each, r in zip(read[name], rows[name], strict=True) if r["id"] in held]
+        read[f"{name}, dev and test statements"] = part
         unseen += part
-    yield from _context_rows("all sources, dev and test statements", unseen, fingerprint)
-
-
-def _context_rows(on: str, read: Sequence[Read], fingerprint: str) -> Iterator[Figure]:
-    """Yield the F1 of context entities: by label as spelt, and by kind without the article."""
-    names = ("context_f1_labels", "context_f1")
-    for name, estimate in zip(names, context_f1(read), strict=True):
-        yield figure(
-            row="pipeline",
-            measure=name,
-            estimate=estimate,
-            kind="ours",
-            on=on,
-            why="against the released entities",
-            signature=fingerprint,
-        )
+    for on, entities in {**read, "all sources, dev and test statements": unseen}.items():
+        for name, estimate in zip(("context_f1_labels", "context_f1"), context_f1(entities),
+                                  strict=True):  # fmt: skip
+            yield step(name, estimate, on=on, why="against the released entities")

@@ -8,21 +8,15 @@ The aspect is the overall one, and that which a metric is about where it was rat
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 
 from grice.errors import InputError
-from grice.evaluation.datasets import known_sets
+from grice.evaluation.datasets import Level, Rated, RatedSet, known_sets
 from grice.stats import correlation
 from grice_research.benches._turns import quality_metrics
-from grice_research.context import Skipped, measured, paired_difference
+from grice_research.context import BenchContext, Skipped, measured, paired_difference
 from grice_research.figures import DIFFERENCE, LIKENESS, Figure, figure
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from grice.evaluation.datasets import Level, Rated, RatedSet
-    from grice_research.context import BenchContext
-    from grice_research.figures import Kind
 
 TITLE = "The metrics that ship beside trivial baselines on rated sets"
 PAPER = "The rated sets of each row; grice meta-eval names their sources"
@@ -93,7 +87,7 @@ def _of_aspect(
 ) -> Iterator[Figure]:
     """Yield the rows of metrics and baselines against one aspect."""
     for name, values in columns.items():
-        kind: Kind = "ours" if name in metrics else "baseline"
+        ours = name in metrics
         try:
             estimate = measured(SPEARMAN, values, rated, aspect)
         except InputError:
@@ -102,12 +96,12 @@ def _of_aspect(
             row=name,
             measure=SPEARMAN,
             estimate=estimate,
-            kind=kind,
+            kind="ours" if ours else "baseline",
             on=f"{rated.set.name}:{aspect}",
             why=context.trained(name, rated.set.name),
             signature=_signature(context, name, rated, aspect),
-            metric=name if kind == "ours" else "",
-            trained=context.trained_share(name, rated.set.name) if kind == "ours" else 0.0,
+            metric=name * ours,
+            trained=context.trained_share(name, rated.set.name) * ours,
         )
     for metric in metrics:
         for baseline in BASELINES[rated.set.level]:
@@ -130,20 +124,17 @@ def _compared(
         alike = correlation(*pair, kind="spearman", groups=groups)
     except InputError:
         return
-    for row, name, estimate in (
-        (f"{metric} less {baseline}", f"{DIFFERENCE}{SPEARMAN}", gap),
-        (metric, f"{LIKENESS}{baseline}", alike),
-    ):
-        yield figure(
-            row=row,
-            measure=name,
-            estimate=estimate,
-            kind="ours",
-            on=f"{rated.set.name}:{aspect}",
-            metric=metric,
-            baseline=baseline,
-            signature=_signature(context, metric, rated, aspect),
-        )
+    signature = _signature(context, metric, rated, aspect)
+    compared = partial(
+        figure,
+        kind="ours",
+        on=f"{rated.set.name}:{aspect}",
+        metric=metric,
+        baseline=baseline,
+        signature=signature,
+    )
+    yield compared(f"{metric} less {baseline}", f"{DIFFERENCE}{SPEARMAN}", gap)
+    yield compared(metric, f"{LIKENESS}{baseline}", alike)
 
 
 def _signature(context: BenchContext, metric: str, rated: Rated, aspect: str) -> str:

@@ -112,11 +112,9 @@ def _run_bench(bench: Bench, context: BenchContext, record: Path | None, *, as_j
     """Measure, print and keep one bench; return how many figures it gave."""
     import grice
     from grice_research.figures import figures
-    from grice_research.runs import Run, counted, equal_rows, merged, write_run
+    from grice_research.runs import Run, counted, merged, write_run
 
     measured = list(figures(bench, context))
-    for first, second in equal_rows(measured):
-        warn(f"bench {bench.name}: rows {first!r} and {second!r} are equal in every figure")
     emit((figure.public() for figure in measured), _view(bench, measured), as_json=as_json)
     if record:
         together = merged(measured, record, bench.name)

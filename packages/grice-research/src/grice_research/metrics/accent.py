@@ -22,12 +22,9 @@ if TYPE_CHECKING:
     from grice.models.protocols import Vector
     from grice_research.published_models.seq2seq import Seq2Seq
 
-NEUTRAL = 0.5
-"""ACCENT's score of a reply without a triple."""
-LONGEST = 4_000
-"""Characters of a reply and its history: T5 learned on half as much."""
-TURNS = 4
-"""Slots of a history; those of a shorter one are empty, in front."""
+NEUTRAL = 0.5  # ACCENT's score of a reply without a triple
+LONGEST = 4_000  # characters of a reply and its history: T5 learned on half as much
+TURNS = 4  # slots of a history; those of a shorter one are empty, in front
 BEAMS, PIECES, NO_REPEAT = 10, 64, 2
 """Width of both searches, their longest text, and the n-grams of pieces that come once."""
 

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from grice.data import Conversation, Response, Turn
 from grice.errors import MetricError, ModelFolderError
+from grice.metrics.declaration import Metric
 from grice.metrics.engagement import ReplyHead, ReplySettings
 from grice.metrics.registry import find_metrics
-from grice.models.loader import model_type
-from grice.models.protocols import Encoder, PairClassifier
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from grice.metrics.declaration import Metric
-    from grice.models.folder import ModelFolder
-    from grice.models.loader import ModelLoader
-    from grice.models.protocols import Pair
+from grice.models.folder import ModelFolder
+from grice.models.loader import ModelLoader, model_type
+from grice.models.protocols import Encoder, Pair, PairClassifier
 
 KIND = "metric-head"
 

@@ -6,27 +6,21 @@ Of the history only the last turn is read, as in both papers.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Sequence
+from typing import Literal
 
 import msgspec
 import numpy as np
 
 from grice.metrics.engagement import Explained
-from grice.models.loader import model_type
-from grice.models.protocols import PairClassifier
+from grice.models.folder import ModelFolder
+from grice.models.loader import ModelLoader, model_type
+from grice.models.protocols import Pair, PairClassifier
 from grice.numeric import sigmoid
 from grice_research.published_models.convert import convert_engagement, convert_ruber
 from grice_research.published_models.readers import PublishedReader, ReaderSettings
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from grice.models.folder import ModelFolder
-    from grice.models.loader import ModelLoader
-    from grice.models.protocols import Pair
-
-BALANCED = 0.5
-"""Answer without a query or a reply."""
+BALANCED = 0.5  # answer without a query or a reply
 
 
 class NetworkSettings(ReaderSettings, frozen=True):
@@ -89,29 +83,17 @@ class ReplyNetwork:
         return float(sigmoid(np.array([odds], np.float32))[0])
 
 
-@model_type(
+ruber_network = model_type(
     "ruber-network",
     task="relevance",
     protocol=PairClassifier,
     settings=NetworkSettings,
     convert=convert_ruber,
-)
-def ruber_network(
-    folder: ModelFolder, settings: NetworkSettings, loader: ModelLoader
-) -> ReplyNetwork:
-    """Open RUBER's network with the encoder below it."""
-    return ReplyNetwork(folder, settings, loader)
-
-
-@model_type(
+)(ReplyNetwork)
+engagement_network = model_type(
     "engagement-network",
     task="engagement",
     protocol=PairClassifier,
     settings=NetworkSettings,
     convert=convert_engagement,
-)
-def engagement_network(
-    folder: ModelFolder, settings: NetworkSettings, loader: ModelLoader
-) -> ReplyNetwork:
-    """Open the network of predictive engagement with the encoder below it."""
-    return ReplyNetwork(folder, settings, loader)
+)(ReplyNetwork)

@@ -9,31 +9,26 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from grice.errors import ModelError, ModelFolderError
 from grice.models.conversion import needed, read_config, read_tensors
 from grice.models.embedded import encoder
+from grice.models.folder import CardValue
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from ctranslate2.specs import ModelSpec
-
-    from grice.models.conversion import Tensor, Tensors
-    from grice.models.folder import CardValue
+Tensor = NDArray[np.float32]
 
 PICKLES = "pytorch_model*.bin"
-NETWORK = "network.pt"
-"""A network that was published without its encoder, put beside that."""
-TRUST = "GRICE_TRUST_PICKLE"
-"""Variable that allows to read pickles of a checkpoint: 1."""
+NETWORK = "network.pt"  # a network that was published without its encoder, put beside that
+TRUST = "GRICE_TRUST_PICKLE"  # variable that allows to read pickles of a checkpoint: 1
 
 
 @contextmanager
@@ -161,7 +156,7 @@ def _converted(
         raise ModelFolderError(f"{source}: no tokenizer.json that can be read: {error}") from error
 
     class Converter(TransformersConverter):  # type: ignore[misc]
-        def _load(self) -> ModelSpec:
+        def _load(self) -> Any:  # noqa: ANN401 - a specification of CTranslate2
             spec = super()._load()
             # Version 5 of transformers calls every T5 tied, and keeps the truth here.
             tied = config.get("scale_decoder_outputs", config.get("tie_word_embeddings", True))
@@ -203,8 +198,7 @@ def _tokenizer_config(config: dict[str, Any], tokenizer: Tokenizer) -> dict[str,
     }
 
 
-HEAD = "head.npz"
-"""File of the layers on top of an encoder."""
+HEAD = "head.npz"  # file of the layers on top of an encoder
 
 
 def convert_classifier(
@@ -313,7 +307,7 @@ def _layers(
 WEIGHTS = ("weight", "bias")
 
 
-def _dense(published: Tensors) -> tuple[str, str]:
+def _dense(published: Collection[str]) -> tuple[str, str]:
     if "classifier.dense.weight" in published:
         return "classifier.dense", "classifier.out_proj"
     pooler = next((n for n in published if n.endswith("pooler.dense.weight")), None)

@@ -5,14 +5,19 @@ What transformers gives in float32 comes out; each text is read by itself.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, NamedTuple, Protocol, TypeAlias, runtime_checkable
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Annotated, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import ctranslate2
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
+from tokenizers import Encoding
 
-from grice.metrics.coherence import DialogueClassifier
-from grice.models.loader import Settings, model_type
+from grice.metrics.coherence import Dialogue, DialogueClassifier
+from grice.models.folder import ModelFolder
+from grice.models.loader import ModelLoader, Settings, model_type
 from grice.models.tokenization import beginning, open_tokenizer, run_batches
 from grice.numeric import softmax
 from grice_research.published_models.convert import (
@@ -21,20 +26,9 @@ from grice_research.published_models.convert import (
     convert_span_reader,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+Array: TypeAlias = NDArray[np.float32]
 
-    from numpy.typing import NDArray
-    from tokenizers import Encoding
-
-    from grice.metrics.coherence import Dialogue
-    from grice.models.folder import ModelFolder
-    from grice.models.loader import ModelLoader
-
-    Array: TypeAlias = NDArray[np.float32]
-
-LONGEST_ANSWER = 50
-"""Tokens of an answer, as in the released code of CIDER."""
+LONGEST_ANSWER = 50  # tokens of an answer, as in the released code of CIDER
 
 
 class ReaderSettings(Settings, frozen=True):
@@ -173,43 +167,25 @@ class PublishedReader:
         return [float(offsets[first, 0]), float(offsets[last, 1]), float(both[first, last])]
 
 
-@model_type(
+text_classifier = model_type(
     "text-classifier",
     task="labels",
     protocol=TextClassifier,
     settings=ReaderSettings,
     convert=convert_classifier,
-)
-def text_classifier(
-    folder: ModelFolder, settings: ReaderSettings, loader: ModelLoader
-) -> PublishedReader:
-    """Open a classifier of texts and pairs."""
-    return PublishedReader(folder, settings, loader)
-
-
-@model_type(
+)(PublishedReader)
+# Of a question and a text the text is cut.
+span_reader = model_type(
     "span-reader",
     task="answers by spans",
     protocol=SpanReader,
     settings=ReaderSettings,
     convert=convert_span_reader,
-)
-def span_reader(
-    folder: ModelFolder, settings: ReaderSettings, loader: ModelLoader
-) -> PublishedReader:
-    """Open a reader of spans; of a question and a text the text is cut."""
-    return PublishedReader(folder, settings, loader, "only_second")
+)(partial(PublishedReader, cut="only_second"))
 
 
 COHERENT = 1
-LONGEST = 512
-"""Pieces that the paper reads; of a longer conversation the end is left out."""
-
-
-class DeamSettings(Settings, frozen=True):
-    """Settings of type ``dialogue-classifier``: how many pieces it reads at once."""
-
-    max_tokens: Annotated[int, msgspec.Meta(ge=3)]
+LONGEST = 512  # pieces that the paper reads; of a longer conversation the end is left out
 
 
 class DeamClassifier:
@@ -219,13 +195,11 @@ class DeamClassifier:
     says nothing of single turns, each of which gets the value of the conversation.
     """
 
-    def __init__(self, folder: ModelFolder, settings: DeamSettings, loader: ModelLoader) -> None:
-        most = min(LONGEST, settings.max_tokens)
-        stated = ReaderSettings(max_tokens=most)
-        self._reader = PublishedReader(folder, stated, loader)
+    def __init__(self, folder: ModelFolder, settings: ReaderSettings, loader: ModelLoader) -> None:
+        self._most = min(LONGEST, settings.max_tokens)
+        self._reader = PublishedReader(folder, ReaderSettings(max_tokens=self._most), loader)
         self.identity = self._reader.identity
         self._tokenizer = open_tokenizer(folder)
-        self._most = most
 
     def read(self, dialogues: Sequence[Dialogue]) -> list[tuple[float, tuple[float, ...]]]:
         """Return the probability that each conversation is coherent, once more for each turn."""
@@ -245,15 +219,10 @@ class DeamClassifier:
         return cut
 
 
-@model_type(
+deam_classifier = model_type(
     "dialogue-classifier",
     task="coherence",
     protocol=DialogueClassifier,
-    settings=DeamSettings,
+    settings=ReaderSettings,
     convert=convert_dialogue_classifier,
-)
-def deam_classifier(
-    folder: ModelFolder, settings: DeamSettings, loader: ModelLoader
-) -> DeamClassifier:
-    """Open a classifier of conversations."""
-    return DeamClassifier(folder, settings, loader)
+)(DeamClassifier)

@@ -10,25 +10,20 @@ their number.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Annotated, NamedTuple, Protocol, runtime_checkable
+from collections.abc import Sequence
+from typing import Annotated, NamedTuple, Protocol, runtime_checkable
 
 import ctranslate2
 import msgspec
 
 from grice.errors import InputError, ModelFolderError
-from grice.models.loader import Settings, model_type
+from grice.models.folder import ModelFolder
+from grice.models.loader import ModelLoader, Settings, model_type
 from grice.models.protocols import Generated
 from grice.models.tokenization import groups, open_tokenizer, run_batches, tokenizable
 from grice_research.published_models.convert import convert_seq2seq
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from grice.models.folder import ModelFolder
-    from grice.models.loader import ModelLoader
-
-ROWS = 64
-"""Texts that are continued at once, over all prompts and beams."""
+ROWS = 64  # texts that are continued at once, over all prompts and beams
 SPACES = re.compile(r" (?=[.?!,]|n't\b|'(?:m|s|ve|re)\b)")
 
 
@@ -187,18 +182,13 @@ def cleaned(text: str) -> str:
     return SPACES.sub("", text)
 
 
-@model_type(
+seq2seq = model_type(
     "seq2seq", task="texts", protocol=Seq2Seq, settings=Seq2SeqSettings, convert=convert_seq2seq
-)
-def seq2seq(folder: ModelFolder, settings: Seq2SeqSettings, loader: ModelLoader) -> EmbeddedSeq2Seq:
-    """Open an encoder-decoder."""
-    return EmbeddedSeq2Seq(folder, settings, loader)
+)(EmbeddedSeq2Seq)
 
 
-GENERATE = "[GEN]"
-"""Token behind the relation."""
-RELATION = "xWant"
-"""One of the names that the released training adds to the vocabulary."""
+GENERATE = "[GEN]"  # token behind the relation
+RELATION = "xWant"  # one of the names that the released training adds to the vocabulary
 
 
 def query(head: str, relation: str) -> str:

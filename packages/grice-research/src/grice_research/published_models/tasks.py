@@ -16,15 +16,19 @@ SituatedGen: BART or T5 that turn keywords into two sentences.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from grice.errors import ModelFolderError
 from grice.models.conversion import read_config
 from grice.models.embedded import EmbeddedEncoder
-from grice.models.loader import Settings, model_type
+from grice.models.folder import CardValue, ModelFolder
+from grice.models.loader import ModelLoader, Settings, model_type
 from grice_research.published_models.convert import convert_seq2seq
 from grice_research.published_models.readers import TextClassifier
 from grice_research.published_models.seq2seq import (
@@ -34,24 +38,12 @@ from grice_research.published_models.seq2seq import (
     Seq2SeqSettings,
 )
 from grice_tasks.cider.files import cider_schema
-from grice_tasks.cider.models import TripletModels, event_tagger
-from grice_tasks.explagraphs.graph import depth_first, read_graph
-from grice_tasks.explagraphs.samples import GraphPredictor, Prediction
+from grice_tasks.cider.models import Sides, TripletModels, event_tagger
+from grice_tasks.explagraphs.graph import Graph, depth_first, read_graph
+from grice_tasks.explagraphs.samples import GraphPredictor, Prediction, Sample, Stance
 from grice_tasks.situatedgen.models import KeywordWriter
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from grice.models.folder import CardValue, ModelFolder
-    from grice.models.loader import ModelLoader
-    from grice_tasks.cider.models import Sides
-    from grice_tasks.explagraphs.graph import Graph
-    from grice_tasks.explagraphs.samples import Sample, Stance
-
-    Array: TypeAlias = NDArray[np.float32]
+Array: TypeAlias = NDArray[np.float32]
 
 GRAPH = re.compile(r"\(.*\)", re.DOTALL)
 TRIPLES = re.compile(r"""\(\s*["'](.+?)["']\s*,\s*["'](.+?)["']\s*,\s*["'](.+?)["']\s*\)""")
@@ -172,8 +164,7 @@ def published_graphs(
     )
 
 
-NEVER = np.float32(-1e4)
-"""Log odds of relations that were not asked for."""
+NEVER = np.float32(-1e4)  # log odds of relations that were not asked for
 
 
 class PublishedLinkSettings(Settings, frozen=True):
@@ -243,8 +234,7 @@ def published_links(
     return TripletModels(links, 0.0, encoder, tagger=event_tagger(events))
 
 
-SENTENCE_SEARCH = Search(beams=4, returned=1, max_pieces=128)
-"""The paper's beam and longest text."""
+SENTENCE_SEARCH = Search(beams=4, returned=1, max_pieces=128)  # the paper's beam and longest text
 T5_PREFIX = "generate two sentences with: "
 """Prompt of the published T5 models before the keywords; BART has none."""
 
@@ -272,9 +262,9 @@ def prompt(keywords: Sequence[str], *, model: str = "bart") -> str:
 class PublishedWriter:
     """A :class:`KeywordWriter`."""
 
-    def __init__(self, model: Seq2Seq, family: str) -> None:
-        self._model = model
-        self._family = family
+    def __init__(self, folder: ModelFolder, settings: WriterSettings, loader: ModelLoader) -> None:
+        self._model = EmbeddedSeq2Seq(folder, settings, loader)
+        self._family = settings.family
 
     def generate(self, keywords: Sequence[Sequence[str]]) -> list[str]:
         """Return both sentences for each list of keywords; see :class:`KeywordWriter`."""
@@ -283,15 +273,10 @@ class PublishedWriter:
         return [texts[0].text.strip() if texts else "" for texts in written]
 
 
-@model_type(
+keyword_writer = model_type(
     "keyword-writer",
     task="sentences",
     protocol=KeywordWriter,
     settings=WriterSettings,
     convert=convert_keyword_writer,
-)
-def keyword_writer(
-    folder: ModelFolder, settings: WriterSettings, loader: ModelLoader
-) -> PublishedWriter:
-    """Open an encoder-decoder that reads keywords."""
-    return PublishedWriter(EmbeddedSeq2Seq(folder, settings, loader), settings.family)
+)(PublishedWriter)

@@ -20,15 +20,13 @@ from grice.models.embedded import EmbeddedEncoder
 from grice.models.folder import write_card
 from grice.models.loader import ModelLoader
 from grice.models.protocols import Encoder
+from grice.stats.estimate import Estimate
 from grice_research.places import MODELS, TASK_MODELS
 
 if TYPE_CHECKING:
     import torch
 
-    from grice.stats.estimate import Estimate
-
-SHARD = 8192
-"""Texts that are encoded before their vectors are written."""
+SHARD = 8192  # texts that are encoded before their vectors are written
 
 
 def parser_of(doc: str | None) -> argparse.ArgumentParser:

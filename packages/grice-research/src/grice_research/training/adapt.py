@@ -7,13 +7,17 @@ measured on replies of conversations that had no part in fitting.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from grice.errors import InputError
-from grice.models.folder import check_folder
+from grice.models.folder import CardValue, check_folder
+from grice.models.loader import ModelLoader
 from grice.models.protocols import Encoder, PairClassifier
 from grice.numeric import sigmoid
 from grice.progress import track
@@ -23,33 +27,19 @@ from grice.stats.estimate import Estimate
 from grice_research.metrics.metric_head import KIND as METRIC_HEAD
 from grice_research.metrics.metric_head import metric_classifier
 from grice_research.roc import balanced_accuracy
+from grice_research.training.labelled import Labelled
 from grice_research.training.replies import (
     FewLabels,
+    Head,
     Penalty,
+    Readings,
     fit_head,
     folds_of,
     read_replies,
     save_head,
 )
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from grice.models.folder import CardValue
-    from grice.models.loader import ModelLoader
-    from grice_research.training.labelled import Labelled
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
-
-    from grice.models.protocols import Encoder, PairClassifier
-    from grice_research.training.labelled import Labelled
-    from grice_research.training.replies import Head, Readings
-
-    Floats = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 HALF = 0.5
 
@@ -173,8 +163,7 @@ def _measured(
     return measured
 
 
-ENCODER = "encoder"
-"""The encoder of heads on metrics, which may have none of their own."""
+ENCODER = "encoder"  # the encoder of heads on metrics, which may have none of their own
 
 Trained: TypeAlias = Literal["engagement", "relevance"]
 

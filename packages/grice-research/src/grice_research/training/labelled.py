@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
+from grice.data import Conversation, Json, Response
 from grice.errors import InputError, RecordError, did_you_mean, plural
 from grice.models.protocols import Pair
 from grice.scoring.loaded import responses
 from grice.text.language import unreadable
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from grice.data import Conversation, Json, Response
-
-LEAST = 20
-"""Fewer labels than this can neither teach nor show anything."""
-HISTORY = 4
-"""Turns before a reply that are read, as the shipped models read them."""
+LEAST = 20  # fewer labels than this can neither teach nor show anything
+HISTORY = 4  # turns before a reply that are read, as the shipped models read them
 
 
 class Labelled(NamedTuple):

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from grice.models.mlp import single_threaded
 from grice.numeric import logistic
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Floats: TypeAlias = NDArray[np.floating]
+Floats: TypeAlias = NDArray[np.floating]
 
 STEPS = 30
-INNER = 60
-"""Steps of conjugate gradients for one Newton step."""
+INNER = 60  # steps of conjugate gradients for one Newton step
 
 
 class Linear(NamedTuple):

@@ -7,9 +7,12 @@ weigh the same, so that a source with mild raters does not teach its topic as a 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from grice.files import make_folder, replacing
 from grice.metrics.engagement import (
@@ -21,27 +24,14 @@ from grice.metrics.engagement import (
     reply_features,
     reply_scalars,
 )
-from grice.models.folder import check_folder, write_card
+from grice.models.folder import CardValue, check_folder, write_card
 from grice.models.mlp import Mlp
+from grice.models.protocols import Encoder, Pair, PairClassifier
 from grice_research.training.logistic import Linear, balanced, fit_logistic
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from pathlib import Path
-
-    from grice.models.folder import CardValue
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    from grice.models.protocols import Encoder, Pair, PairClassifier
-    from grice.numeric import Array
-
-    Floats = NDArray[np.float64]
-    Integers = NDArray[np.int64]
+Array = NDArray[np.float32]
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 FOLDS = 5
 

@@ -7,25 +7,22 @@ import hashlib
 import re
 import string
 from collections import Counter
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from pathlib import Path
+from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from grice.data import Triple
 from grice.errors import InputError, RecordError
-from grice_tasks.cider.files import read_dialogues
+from grice_tasks.cider.files import Dialogue, read_dialogues
 from grice_tasks.cider.find import candidates_of
-from grice_tasks.cider.models import span_vectors
-from grice_tasks.cider.reading import layout_of, locate, read_texts
+from grice_tasks.cider.models import TripletModels, span_vectors
+from grice_tasks.cider.reading import TextReading, layout_of, locate, read_texts
 from grice_tasks.cider.span_candidates import Joined, informative
 from grice_tasks.lines import read_lines
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Mapping, Sequence
-    from pathlib import Path
-
-    from grice_tasks.cider.files import Dialogue
 
 KEYS = {
     "dialogue": "d",
@@ -91,15 +88,9 @@ def read_negatives(path: Path) -> list[Negative]:
     """Return the frozen negatives of a table, whose columns are those of :class:`Negative`."""
     return [
         Negative(
-            row["dialogue"],
-            int(row["i"]),
-            row["strategy"],
-            row["h"],
-            row["r"],
-            row["t"],
-            row["train"] == "1",
+            r["dialogue"], int(r["i"]), r["strategy"], r["h"], r["r"], r["t"], r["train"] == "1"
         )
-        for row in read_table(path)
+        for r in read_table(path)
     ]
 
 
@@ -225,22 +216,12 @@ def load_cider(folder: Path) -> Cider:
     )
 
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
-    from numpy.typing import NDArray
-
-    from grice_research.triplets.cider import Choice, Cider, Item, Negative, Question
-    from grice_tasks.cider.models import TripletModels
-    from grice_tasks.cider.reading import TextReading
-
-    Array: TypeAlias = NDArray[np.float32]
+Array: TypeAlias = NDArray[np.float32]
 
 ENTAILED, OPTION, RELATION = range(3)
 
 
-BLOCK = 32
-"""Dialogues whose token states are held at once."""
+BLOCK = 32  # dialogues whose token states are held at once
 
 
 class TaskAnswers(NamedTuple):
@@ -250,6 +231,15 @@ class TaskAnswers(NamedTuple):
     options: dict[str, int]
     relations: dict[tuple[str, str, str], str]
     spans: dict[tuple[str, str, str], str]
+
+
+class Asked(NamedTuple):
+    """What is asked about one dialogue."""
+
+    dialogue: str
+    triples: list[Triple]
+    choices: list[Choice]
+    questions: list[Question]
 
 
 def answer_tasks(cider: Cider, dialogues: Collection[str], models: TripletModels) -> TaskAnswers:
@@ -276,29 +266,19 @@ def answer_tasks(cider: Cider, dialogues: Collection[str], models: TripletModels
         block = names[start : start + BLOCK]
         readings = read_texts([cider.text(name) for name in block], models.encoder.hidden_states)
         for name, reading in zip(block, readings, strict=True):
-            _answer(
-                name,
-                reading,
-                list(triples[name]),
-                choices[name],
-                questions[name],
-                models,
-                gold,
-                answers,
-            )
+            asked = Asked(name, list(triples[name]), choices[name], questions[name])
+            _answer(asked, reading, models, gold, answers)
     return answers
 
 
 def _answer(
-    name: str,
+    asked: Asked,
     reading: TextReading,
-    triples: Sequence[Triple],
-    choices: Sequence[Choice],
-    questions: Sequence[Question],
     models: TripletModels,
     gold: Collection[tuple[str, str, str]],
     answered: TaskAnswers,
 ) -> None:
+    name, triples, choices, questions = asked
     spans: dict[str, int] = {}
     pairs: dict[tuple[int, int], int] = {}
 
@@ -374,8 +354,7 @@ def best_tails(
     return answers
 
 
-Bucket: TypeAlias = Literal["EM", "PM", "NM"]
-"""The same, one contains the other, or neither."""
+Bucket: TypeAlias = Literal["EM", "PM", "NM"]  # the same, one contains the other, or neither
 
 
 class EntailmentScores(NamedTuple):
@@ -479,18 +458,10 @@ def score_spans(golds: Sequence[Sequence[str]], answers: Sequence[str]) -> SpanS
             raise InputError(f"golds[{place}]: a question without a right answer")
         each = [score_span(gold, answer) for gold in wanted]
         buckets = {score.bucket for score in each}
-        rows.append(
-            (
-                float("EM" in buckets),
-                float(buckets == {"NM"}),
-                max(score.f1 for score in each),
-                max(score.squad_em for score in each),
-                max(score.squad_f1 for score in each),
-            )
-        )
-    means = [sum(column) / len(rows) for column in zip(*rows, strict=True)]
-    em, nm, f1, squad_em, squad_f1 = means
-    return SpanScores(em, nm, f1, squad_em, squad_f1, len(rows))
+        best = (max(column) for column in zip(*(score[1:] for score in each), strict=True))
+        rows.append((float("EM" in buckets), float(buckets == {"NM"}), *best))
+    em, nm, f1, same, shared = (sum(column) / len(rows) for column in zip(*rows, strict=True))
+    return SpanScores(em, nm, f1, same, shared, len(rows))
 
 
 def _normal(text: str) -> str:

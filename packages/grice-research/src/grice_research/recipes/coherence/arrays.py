@@ -27,12 +27,9 @@ from grice.metrics.turn_features import (
 from grice_research.recipes.coherence.data import WORDED, Rated, Sample, only_weighs, said_again
 from grice_research.recipes.common import Steps, VectorStore
 
-AXES = 160
-"""Principal axes of the turns that the networks read."""
-SINGLE, DOUBLE = 2**16, 2**20
-"""Sizes of the tables of words and of neighbours."""
-SEEN = 2
-"""How often two words must have stood side by side to be kept."""
+AXES = 160  # principal axes of the turns that the networks read
+SINGLE, DOUBLE = 2**16, 2**20  # sizes of the tables of words and of neighbours
+SEEN = 2  # how often two words must have stood side by side to be kept
 WORDED_WAYS, MOVED_WAYS = 4, 2
 """Twins of a conversation with changed wording, and with moved turns, that are drawn for it."""
 

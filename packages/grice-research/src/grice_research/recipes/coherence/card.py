@@ -25,20 +25,16 @@ from grice_research.recipes.coherence.words import REACH
 from grice_research.recipes.common import update_card
 from grice_research.training_texts import record_texts
 
-SHRUNK = 3e-5
-"""Weight of the squared weights beside the loss on twins."""
+SHRUNK = 3e-5  # weight of the squared weights beside the loss on twins
 COUNTED = {
     "irrelevancy": 5.0, "section-replacement": 2.0, "turn-insertion": 2.0, "half-swap": 2.0,
     "repeats-before": 0.3, "repeats-itself": 0.3, "pleads": 0.3,
 }  # fmt: skip
 """How much those kinds of twins count that do not count as 1: more what is hard to tell. Words that
 do not belong show in few of the numbers, and most other kinds of twins speak against those."""
-FEW = 0.3
-"""Share of the turns of a conversation that are broken where turns are told apart."""
-LEAST = 0.02
-"""Smallest spread by which a number is divided."""
-BY_LENGTH = (28, 29)
-"""Places of the features of a turn that only say how long a conversation is."""
+FEW = 0.3  # share of the turns of a conversation that are broken where turns are told apart
+LEAST = 0.02  # smallest spread by which a number is divided
+BY_LENGTH = (28, 29)  # places of the features of a turn that only say how long a conversation is
 _BY_LENGTH = [POOLED + part * (NUMBERS + ORDER) + i for part in (0, 1) for i in BY_LENGTH]
 READ = np.setdiff1d(np.arange(WHOLE), [*range(3, POOLED), *_BY_LENGTH])
 """Weighted features: the first output, and all numbers but those of length."""
@@ -149,11 +145,9 @@ OUT = MODELS / "coherence"
 FILES = ("head.npz", "bigrams.npz", "misfits.npz")
 SHARES = (0.0, 0.3, 0.6, 1.0, 1.5)
 """Candidate weights of people's ratings beside that of broken conversations."""
-GOOD = (0.0, 0.2, 0.4)
-"""Candidate weights of the second output, in spreads of the rest."""
+GOOD = (0.0, 0.2, 0.4)  # candidate weights of the second output, in spreads of the rest
 POINTED = ("turn-replacement", "contradiction", "coreference", "irrelevancy")
-GIVEN_UP = 0.02
-"""How much of the held-out accuracy people's ratings may cost."""
+GIVEN_UP = 0.02  # how much of the held-out accuracy people's ratings may cost
 COMMAND = "python -m grice_research.recipes.coherence.train bundle"
 
 

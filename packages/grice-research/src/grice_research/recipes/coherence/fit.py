@@ -21,8 +21,7 @@ from grice_research.recipes.common import Steps
 HIDDEN = 112
 DROPPED_IN, DROPPED = 0.1, 0.3
 RATE, DECAYED, EPOCHS, BATCH = 1.5e-3, 0.02, 7, 24
-WHOLE = 1.5
-"""Weight of the loss on whole conversations, beside one on turns."""
+WHOLE = 1.5  # weight of the loss on whole conversations, beside one on turns
 
 
 class ThreadNet(nn.Module):

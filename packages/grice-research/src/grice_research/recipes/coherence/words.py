@@ -41,16 +41,11 @@ from grice_research.recipes.common import Steps, exact_encoder
 
 Spans = tuple[tuple[int, int], ...]
 
-TURNS = 4
-"""Turns of a conversation that are used."""
-LONGEST_TURN, SHORTEST = 500, 4
-"""Characters, and words, of such a turn."""
-POOL = 1500
-"""Conversations whose words are put into other ones."""
-FEW, HALF = 0.2, 0.5
-"""Shares of a turn's words that are exchanged."""
-ANY, LOST = 0.15, 0.12
-"""Shares of words that are exchanged for any other, and that are left out."""
+TURNS = 4  # turns of a conversation that are used
+LONGEST_TURN, SHORTEST = 500, 4  # Characters, and words, of such a turn
+POOL = 1500  # conversations whose words are put into other ones
+FEW, HALF = 0.2, 0.5  # shares of a turn's words that are exchanged
+ANY, LOST = 0.15, 0.12  # shares of words that are exchanged for any other, and that are left out
 OTHERS = ("stranger", "stranger", "any", "drop", "swap", "irrelevancy")
 
 _TOKEN = re.compile(r"\w+(?:['’]\w+)*|[^\w\s]")
@@ -194,14 +189,11 @@ def _marked(kind: str, original: str, text: str) -> Exchanged:
 
 WORK = work_folder("coherence")
 SEEDS = (0, 1, 2)
-REACH = 1
-"""Neighbours on each side of a token that are read."""
+REACH = 1  # neighbours on each side of a token that are read
 HIDDEN, DROPPED = 64, 0.1
 RATE, DECAYED, EPOCHS, BATCH = 2e-3, 0.02, 4, 24
-RARE = 2.0
-"""Weight of a token that was exchanged, beside one that was not."""
-LONGEST = 600
-"""Characters of a turn that is learned from."""
+RARE = 2.0  # weight of a token that was exchanged, beside one that was not
+LONGEST = 600  # characters of a turn that is learned from
 SHARD, AT_ONCE = 4096, 256
 
 

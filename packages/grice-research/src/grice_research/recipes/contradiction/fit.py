@@ -48,16 +48,11 @@ from grice_research.recipes.sense.sources import (
 )
 from grice_research.roc import roc_areas
 
-FOLDS = 6
-"""Every sixth premise is kept back."""
-WINDOWS = 4
-"""Pairs of turns of each speaker of a conversation."""
-CHARACTERS = 400
-"""Of a premise the last and of a hypothesis the first are read."""
-MADE = 8
-"""Pairs of statements that are made of the turns of each speaker."""
-SHORTEST, LONGEST = 4, 14
-"""Words of a statement that is turned into its opposite."""
+FOLDS = 6  # every sixth premise is kept back
+WINDOWS = 4  # pairs of turns of each speaker of a conversation
+CHARACTERS = 400  # of a premise the last and of a hypothesis the first are read
+MADE = 8  # pairs of statements that are made of the turns of each speaker
+SHORTEST, LONGEST = 4, 14  # words of a statement that is turned into its opposite
 
 
 class Sentences(NamedTuple):
@@ -209,8 +204,7 @@ SEEDS = (0, 1, 2)
 EPOCHS, BATCH, RATE, DECAY = 6, 128, 1.5e-3, 0.05
 WEIGHTS = {"written": 2.0, "opposite": 0.5, "unrelated": 0.5}
 """How much a pair of a source counts; the others count one."""
-PORTION = 2000
-"""Sentences that are read at once."""
+PORTION = 2000  # sentences that are read at once
 PARTS = ("project", "attend", "compare", "decide")
 COMMAND = "python -m grice_research.recipes.contradiction.fit"
 

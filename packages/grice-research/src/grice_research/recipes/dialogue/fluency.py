@@ -23,8 +23,7 @@ from grice_research.roc import roc_areas
 
 COMMAND = "python -m grice_research.recipes.dialogue.fluency --data ../shared/data --write"
 BASE = "builtin:dialogue"
-WRONGLY = 0.05
-"""Share of undamaged replies that are below one half."""
+WRONGLY = 0.05  # share of undamaged replies that are below one half
 
 
 def main() -> None:

@@ -32,8 +32,7 @@ from grice_research.recipes.relevance.corpora import (
     read_dialogues,
 )
 
-LAST, BEFORE = 28, 12
-"""Words that are read of the end of the last turn, and of the turn before it."""
+LAST, BEFORE = 28, 12  # words that are read of the end of the last turn, and of the turn before it
 BETWEEN = " | "
 
 SHARES = {
@@ -96,8 +95,7 @@ def _utterances(dialogue: Dialogue, evaluated: set[str]) -> Iterator[Utterance]:
 
 WORK = work_folder("dialogue")
 PIECES = 5000
-WITHOUT = 0.15
-"""Share of the replies that are learned without the turns before them."""
+WITHOUT = 0.15  # share of the replies that are learned without the turns before them
 WATCHED = 1200
 
 

@@ -12,8 +12,7 @@ import numpy as np
 
 from grice_research.recipes.relevance.corpora import evaluated_texts, normalise, read_dialogues
 
-TRUE = 2400
-"""True replies that are drawn, of each corpus alike as far as it goes."""
+TRUE = 2400  # true replies that are drawn, of each corpus alike as far as it goes
 TURNS = 4
 # fmt: off
 GLUE = frozenset((

@@ -32,11 +32,9 @@ from grice_research.recipes.relevance.corpora import EVALUATED, evaluated_texts,
 from grice_research.training.replies import Penalty, Readings, fit_head, read_replies
 from grice_research.training_texts import record_texts
 
-GOOD = ("Good", "Excellent")
-"""Of Topical-Chat's Poor, Not Good, Passable, Good and Excellent."""
+GOOD = ("Good", "Excellent")  # of Topical-Chat's Poor, Not Good, Passable, Good and Excellent
 
-INTERESTING = 2
-"""Mean of 1 to 3 from which a reply of AB-ReDial counts as interesting: the middle."""
+INTERESTING = 2  # mean of 1 to 3 from which a reply of AB-ReDial counts as interesting: the middle
 
 ENGAGING = 3
 """Conversation ratings of 1 to 5 from which a conversation counts as engaging, as published."""
@@ -151,8 +149,7 @@ def _text(turn: str | dict[str, str]) -> str:
     return turn if isinstance(turn, str) else turn["text"]
 
 
-MOST = 2500
-"""Labels of a source that are drawn."""
+MOST = 2500  # labels of a source that are drawn
 WORK = work_folder("engagement")
 RELEVANCE = work_folder("relevance") / "vectors"
 LENGTH = ("words", "letters per word")

@@ -30,8 +30,7 @@ from grice_research.recipes.knowledge.atomic import gold_triples
 from grice_research.recipes.relevance.corpora import spoken_texts
 from grice_research.training_texts import normalised, record_texts
 
-GAP = 10
-"""Replies between two triples of a relation that is still being asked."""
+GAP = 10  # replies between two triples of a relation that is still being asked
 
 RATE = 608 / 1200
 """Share of cells in which ACCENT's T5 gives a triple, from its printed precision and recall."""
@@ -72,8 +71,7 @@ def cells(every: list[Reply]) -> Cells:
     return Cells(positive, asked)
 
 
-NOTHING = -1e3
-"""Score of a cell without any pair of events."""
+NOTHING = -1e3  # score of a cell without any pair of events
 
 
 class Pairs(NamedTuple):

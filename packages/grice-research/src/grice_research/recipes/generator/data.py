@@ -71,12 +71,10 @@ def _rules() -> tuple[normalizers.Normalizer, pre_tokenizers.PreTokenizer]:
 
 
 SCHEMA = load_schema("atomic2020")
-VALIDATION = 40
-"""One group of heads in so many is never trained on."""
+VALIDATION = 40  # one group of heads in so many is never trained on
 CONCEPTNET = {"HasSubevent": "HasSubEvent", "Causes": "Causes"}
 """Its relations between events; what things are for and where they are stays out."""
-LONGEST = 160
-"""Characters of a head or tail; the few longer ones are annotators' mistakes."""
+LONGEST = 160  # characters of a head or tail; the few longer ones are annotators' mistakes
 
 
 class Head(NamedTuple):
@@ -176,15 +174,13 @@ def _turned(triples: Iterable[Known]) -> list[Known]:
     return known
 
 
-MOST_TAILS = 24
-"""Tails of one head seen in one epoch; the rest waits for another."""
+MOST_TAILS = 24  # tails of one head seen in one epoch; the rest waits for another
 REPEATED_BELOW = 12_000
 """Relations with fewer tails are seen more than once an epoch, up to MOST_REPEATS times."""
 MOST_REPEATS = 3
 UNKNOWN_HEAD = 0.05
 """Share of heads that are hidden, so that the model also knows how usual a tail is by itself."""
-CHUNKS = 6
-"""Tails of a step are decoded in so many parts of like length."""
+CHUNKS = 6  # tails of a step are decoded in so many parts of like length
 
 
 class Coded(NamedTuple):

@@ -99,12 +99,10 @@ def _teacher_texts(data: Path, heads: tuple[Head, ...]) -> tuple[list[str], np.n
 
 WORK = work_folder("generator")
 DROPOUT = 0.0
-WATCHED = 300
-"""Held-out heads that are looked at while it learns."""
+WATCHED = 300  # Held-out heads that are looked at while it learns
 THIRD = 10_000_000
 """Added to the seed of the third part, so that it draws other batches than the second."""
-TEACHER_WEIGHT = 0.5
-"""Weight of the teacher's vector beside the tails, in the second part."""
+TEACHER_WEIGHT = 0.5  # weight of the teacher's vector beside the tails, in the second part
 
 
 class Plan(NamedTuple):

@@ -69,8 +69,7 @@ def template_of(graph: Graph, belief: str, argument: str, stance: str) -> Templa
 
 
 SHARED, RANK = 48, 6
-WIDTH = 385
-"""Dimensions and a constant one, so that a form can also judge head or tail alone."""
+WIDTH = 385  # dimensions and a constant one, so that a form can also judge head or tail alone
 BATCH, LEARNING_RATE = 512, 3e-3
 
 
@@ -184,8 +183,7 @@ def _wrong(
 
 MAKER, TEACHER, HELD = (1, 2), (3, 4), (0,)
 """Folds of topics: of the generator, of ``substance``, and of neither."""
-LARGEST, MOST = 5, 7
-"""Most facts and concepts of a pattern."""
+LARGEST, MOST = 5, 7  # most facts and concepts of a pattern
 WIDELY = 3
 """On how many topics people used a word from outside, at least, for the generator to use it too."""
 CHOICE = {"share": 0.7, "width": 0.35, "ridge": 1.0, "features": 1024}

@@ -15,8 +15,7 @@ from grice_tasks.explagraphs.classifiers import KernelHead, Scaling, projections
 from grice_tasks.explagraphs.features import Space
 from grice_tasks.explagraphs.wording import fact_text
 
-BLOCK = 4096
-"""Rows whose features are held at once."""
+BLOCK = 4096  # rows whose features are held at once
 
 
 def scaling(counts: np.ndarray, vectors: np.ndarray, *, share: float, width: float) -> Scaling:
@@ -78,8 +77,7 @@ def scores(head: KernelHead, counts: np.ndarray, vectors: np.ndarray) -> np.ndar
 
 WORK = work_folder("graphs")
 AXES = 64
-TOPICS = 53
-"""The number of topics of the train split; their names are not released."""
+TOPICS = 53  # the number of topics of the train split; their names are not released
 FOLDS = 5
 
 

@@ -87,12 +87,9 @@ def write_triples(folder: Path, triples: Iterable[Triple]) -> tuple[str, ...]:
     return tuple(numbers["heads"])
 
 
-KEPT = 192
-"""Coordinates of a short vector."""
-TAILS = 8
-"""Most tails kept per head and relation."""
-CLIPPED = 0.9999
-"""Share of coordinates that int8 holds without clipping."""
+KEPT = 192  # coordinates of a short vector
+TAILS = 8  # most tails kept per head and relation
+CLIPPED = 0.9999  # share of coordinates that int8 holds without clipping
 NEIGHBOURS = (1, 5, 10)
 COMMAND = "python -m grice_research.recipes.knowledge.build --data ../shared/data"
 

@@ -35,8 +35,7 @@ from grice_research.recipes.plausibility.data import (
 )
 from grice_research.training_texts import record_texts
 
-FAR = -1e4
-"""Logit of a tail that may be right by chance, so that it is not taken for a wrong one."""
+FAR = -1e4  # logit of a tail that may be right by chance, so that it is not taken for a wrong one
 
 
 def triple_features(head: np.ndarray, tail: np.ndarray) -> np.ndarray:

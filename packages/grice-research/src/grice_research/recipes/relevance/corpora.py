@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 from grice_research.recipes.common import rows_of, strings_in
 from grice_research.training_texts import normalised as normalise
 
-HELD_OUT = 0.06
-"""Share of the conversations (novels: of the books) that are never trained on."""
+HELD_OUT = 0.06  # share of the conversations (novels: of the books) that are never trained on
 
 HELD_OUT_RATED = 0.30
 """The same for the conversations whose messages people rated: they also choose the settings."""

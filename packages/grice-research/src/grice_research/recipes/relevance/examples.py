@@ -13,8 +13,7 @@ from grice_research.recipes.relevance.corpora import Dialogue, normalise
 Ints = NDArray[np.int64]
 
 TURNS = 4
-MISSING = -1
-"""Index of a turn that is not there; :meth:`VectorStore.matrix` ends with a row of zeros."""
+MISSING = -1  # index of a turn that is not there; matrix ends with a row of zeros
 
 
 class Mix(NamedTuple):

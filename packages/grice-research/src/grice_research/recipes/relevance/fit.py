@@ -28,8 +28,7 @@ class TowerSettings(NamedTuple):
     epochs: int = 5
     per_epoch: int = 120_000
     batch: int = 512
-    one_corpus: float = 0.85
-    """Share of the batches that hold replies of a single corpus."""
+    one_corpus: float = 0.85  # share of the batches that hold replies of a single corpus
     one_turn: float = 0.3
     two_turns: float = 0.15
 
@@ -126,10 +125,8 @@ class Settings(NamedTuple):
     learning_rate: float = 1e-3
     weight_decay: float = 0.01
     epochs: int = 3
-    per_epoch: int = 60_000
-    """True replies per epoch; each comes with one false reply."""
-    rated: int = 128
-    """Messages rated by people that are added to every batch of 512 true replies."""
+    per_epoch: int = 60_000  # true replies per epoch; each comes with one false reply
+    rated: int = 128  # messages rated by people that are added to every batch of 512 true replies
     one_turn: float = 0.3
     two_turns: float = 0.15
 

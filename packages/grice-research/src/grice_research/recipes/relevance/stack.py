@@ -50,8 +50,7 @@ Floats = NDArray[np.float64]
 WORK = work_folder("relevance")
 TURNS = 4
 COLUMNS = ("networks", "cosine with the last turn", "cosine with the history", "fluency")
-TOGETHER = {"dbdc3 cic": "convai2017"}
-"""Corpora of the same bots, left out together."""
+TOGETHER = {"dbdc3 cic": "convai2017"}  # corpora of the same bots, left out together
 DECAY = 0.6
 RIDGE = 0.02
 SURE = 1e-6

@@ -29,10 +29,8 @@ LOGS, PAIRS = "logs", "pairs"
 DEVELOPMENT = "development_logs.jsonl"
 CONVAI = "convai2017/convai2017.jsonl.gz"
 
-LETTERS = 20
-"""Shorter texts ("I don't know.") are everybody's and stay."""
-BAD, GOOD = 1, 2
-"""Ratings of messages of convai2017; 0 is none."""
+LETTERS = 20  # shorter texts ("I don't know.") are everybody's and stay
+BAD, GOOD = 1, 2  # ratings of messages of convai2017; 0 is none
 
 
 class Marked(NamedTuple):
@@ -160,8 +158,7 @@ def _logs() -> Iterator[Marked]:
 
 Floats = NDArray[np.float64]
 
-RIDGE = 0.01
-"""Of the weights of witnesses; controls are not held back."""
+RIDGE = 0.01  # of the weights of witnesses; controls are not held back
 
 
 class Fit(NamedTuple):

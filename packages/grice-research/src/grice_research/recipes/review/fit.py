@@ -66,8 +66,7 @@ MAJORITY = 0.4
 """Share of people from which a turn of dbdc3 counts as marked in figures: most of three votes."""
 EQUALITIES = (0.0, 0.01, 0.03, 0.1, 0.3, 1.0, 100.0)
 """Penalties of unequal weights that are tried; the last leaves no difference to speak of."""
-LOSS = 0.005
-"""Area under the curve that equal weights may cost."""
+LOSS = 0.005  # area under the curve that equal weights may cost
 
 
 class Table(NamedTuple):

@@ -43,8 +43,7 @@ HIDDEN = 64
 SEEDS = (0, 1, 2)
 STEPS, BATCH, RATE, DECAY = 1200, 512, 2e-3, 0.3
 DROPOUT = (0.2, 0.3)
-PORTION = 200
-"""Replies that are read before their states are kept."""
+PORTION = 200  # replies that are read before their states are kept
 LABEL_WEIGHT = 0.3
 """Of the absolute labels beside the comparisons: they set the scale and the zero of the odds."""
 

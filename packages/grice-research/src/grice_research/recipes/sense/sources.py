@@ -87,10 +87,8 @@ def _pair_item(row: dict[str, Any]) -> Item:
     return Item(row["kind"], crossed, tuple((i, j) for i in (0, 1) for j in (2, 3)), validation)
 
 
-WORDS = 40
-"""Most words of a turn of a chatbot's conversation that is read."""
-TURNS = 4
-"""Turns of a chatbot's conversation before the first reply of a window."""
+WORDS = 40  # most words of a turn of a chatbot's conversation that is read
+TURNS = 4  # turns of a chatbot's conversation before the first reply of a window
 
 
 def breakdowns(data: Path) -> Iterator[Item]:
@@ -168,8 +166,7 @@ def _item(kind: str, readings: tuple[Reading, ...], pairs: tuple[tuple[int, int]
     return Item(kind, readings, pairs, crc32(first.encode()) % 10 == 0)
 
 
-SHORT = 20
-"""Letters of an everyday phrase, which any two sets share."""
+SHORT = 20  # letters of an everyday phrase, which any two sets share
 
 
 def chatbot_items(data: Path) -> list[Item]:

@@ -52,8 +52,7 @@ OURS = {"GPE": "GPE", "DATE": "DATE", "TIME": "TIME", "EVENT": "EVENT"} | dict.f
 )
 COUNT = len(LABELS)
 CONTEXT_TAGS = [1, 2, 3, 4, 1 + COUNT, 2 + COUNT, 3 + COUNT, 4 + COUNT]
-MOST = 16_000
-"""Sentences that the tagger learns from."""
+MOST = 16_000  # sentences that the tagger learns from
 
 Row = dict[str, Any]
 Spans = list[tuple[int, int, str]]

@@ -49,8 +49,7 @@ from grice_tasks.situatedgen.tagger import MASK, Names, mark_statements, spelt_s
 
 WORK = work_folder("situated")
 INSTANCES = ("04", "11", "14", "15", "17", "18", "06")
-GLOSSES = 6000
-"""Facts from WordNet's glosses that are kept: the others tell as much."""
+GLOSSES = 6000  # facts from WordNet's glosses that are kept: the others tell as much
 BATCH, RANK, DECAY, RATE, EPOCHS, SEEDS = 384, 48, 3.0, 1e-3, 5, 3
 LONGEST, WORKERS = 16, 4
 RISKY = re.compile(

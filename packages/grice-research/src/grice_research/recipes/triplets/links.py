@@ -19,10 +19,8 @@ from torch.nn import functional
 from grice_research.places import work_folder
 from grice_research.recipes.common import Steps, state_of
 
-MOST, EPOCHS, RATE = 90_000, 4, 1.5e-3
-"""Rows to learn from, epochs, and the largest rate."""
-TASKS = 3
-"""Entailed, the right option, which relation: one output of each per relation."""
+MOST, EPOCHS, RATE = 90_000, 4, 1.5e-3  # rows to learn from, epochs, and the largest rate
+TASKS = 3  # Entailed, the right option, which relation: one output of each per relation
 
 
 WORK = work_folder("triplets")

@@ -28,10 +28,8 @@ from grice_tasks.cider.span_candidates import RELATIONS, informative
 
 WORK = work_folder("triplets")
 COMMAND = "python -m grice_research.recipes.triplets.pack"
-SHARE = 0.001
-"""Of the pairs that a relation can hold between, those that are above its level."""
-CONVERSATIONS = 40
-"""Conversations of each part of the clean talk that levels are taken from."""
+SHARE = 0.001  # of the pairs that a relation can hold between, those that are above its level
+CONVERSATIONS = 40  # conversations of each part of the clean talk that levels are taken from
 SHOWN = RELATIONS | {"Implies"}
 """Reported relations: those of connectives, and those of persons in ATOMIC."""
 NEVER = 50.0

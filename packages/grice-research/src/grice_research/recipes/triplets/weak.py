@@ -90,8 +90,7 @@ ATOMIC = {
     "CapableOf": ("CapableOf", False), "Desires": ("Desires", False),
     "HasProperty": ("HasProperty", False), "MadeUpOf": ("HasA", False),
 }  # fmt: skip
-EACH = 6
-"""Triples of knowledge of a relation, times how often the paper says it was annotated."""
+EACH = 6  # triples of knowledge of a relation, times how often the paper says it was annotated
 
 
 def all_knowledge(data: Path) -> list[tuple[str, str, str]]:

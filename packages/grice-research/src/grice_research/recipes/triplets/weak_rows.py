@@ -34,16 +34,12 @@ NUMBER = {name: i for i, name in enumerate(RELATIONS)}
 
 TABLE_2 = ((0, 0, 1009), (1, 1, 1490), (2, 5, 1501), (6, 8, 401), (9, 99, 138))
 """Turns between head and tail, from and to, and how many triplets: the paper's table 2."""
-GROUP = 6
-"""Known triples that stand together as if they were of one conversation."""
-SPANS = 10
-"""Spans of a conversation at least that negatives are made from."""
-WRONG = 8
-"""Negatives of a link, as the paper's test sets have."""
+GROUP = 6  # known triples that stand together as if they were of one conversation
+SPANS = 10  # spans of a conversation at least that negatives are made from
+WRONG = 8  # negatives of a link, as the paper's test sets have
 
 Place: TypeAlias = tuple[int, int]
-Link: TypeAlias = tuple[int, int, int]
-"""Numbers of head, relation and tail."""
+Link: TypeAlias = tuple[int, int, int]  # numbers of head, relation and tail
 
 
 class Group(NamedTuple):

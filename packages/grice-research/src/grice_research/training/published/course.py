@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from hashlib import sha256
 from html import escape
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -13,18 +15,11 @@ import numpy as np
 from grice.errors import InputError, ModelFolderError
 from grice.files import make_folder, write_lines
 from grice.progress import track
-from grice_research.training.published.learners import torch_module
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from grice_research.training.published.examples import TrainingExample
-    from grice_research.training.published.learners import Learner
+from grice_research.training.published.examples import TrainingExample
+from grice_research.training.published.learners import Learner, torch_module
 
 STATE, CURVE = "state.pt", "curve.jsonl"
-KEEP = 500
-"""Steps after which the state is written; it is also written after every epoch."""
+KEEP = 500  # steps after which the state is written; it is also written after every epoch
 
 
 class Point(msgspec.Struct, frozen=True):

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
 from grice.errors import InputError, RecordError
+from grice.knowledge.schema import Relation
 from grice_research.amr.graphs import read_graph as read_amr
 from grice_research.amr.models import generator_input, sequence_of
 from grice_research.amr.sources import graphs_of_file
@@ -16,16 +19,9 @@ from grice_research.published_models.seq2seq import query
 from grice_research.published_models.tasks import prompt, sequence_prompt, stance_input
 from grice_tasks.cider.files import cider_schema
 from grice_tasks.explagraphs import samples as explagraphs
-from grice_tasks.explagraphs.graph import depth_first, read_graph, write_graph
+from grice_tasks.explagraphs.graph import Graph, depth_first, read_graph, write_graph
 from grice_tasks.lines import decode_row, read_lines
 from grice_tasks.situatedgen.records import read_samples
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
-
-    from grice.knowledge.schema import Relation
-    from grice_tasks.explagraphs.graph import Graph
 
 ENTAILMENT = {"1": "entailment", "0": "contradiction"}
 """Names of the labels in the published head of three; the third, neutral, is not trained."""

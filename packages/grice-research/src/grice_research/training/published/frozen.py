@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
 
 from grice.errors import InputError
+from grice_research.training.published.examples import TrainingExample
 from grice_research.training.published.learners import Learner, likelier
+from grice_research.training.published.recipes import HyperParameters, Recipe
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from grice_research.training.published.examples import TrainingExample
-    from grice_research.training.published.recipes import HyperParameters, Recipe
-
-PIECES = 64
-"""Texts that the encoder reads at once."""
+PIECES = 64  # texts that the encoder reads at once
 
 
 class FrozenLearner(Learner):

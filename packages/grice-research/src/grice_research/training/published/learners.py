@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from tokenizers import Encoding
 
 from grice.errors import InputError, ModelError, ModelFolderError
 from grice.models.conversion import read_config
 from grice.models.pretrained import quiet
 from grice_research.published_models.tasks import T5_PREFIX
+from grice_research.training.published.examples import TrainingExample
+from grice_research.training.published.recipes import HyperParameters, Recipe
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from tokenizers import Encoding
-
-    from grice_research.training.published.examples import TrainingExample
-    from grice_research.training.published.recipes import HyperParameters, Recipe
-
-IGNORED = -100
-"""Label of a place that counts for nothing."""
+IGNORED = -100  # label of a place that counts for nothing
 
 
 def torch_module() -> Any:

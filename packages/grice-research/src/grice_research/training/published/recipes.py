@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Sequence
 from importlib import resources
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 
 from grice.errors import InputError, did_you_mean
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 class Stated(NamedTuple):

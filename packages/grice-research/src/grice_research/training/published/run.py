@@ -3,32 +3,25 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
 from grice.errors import InputError
 from grice.files import make_folder, write_text
-from grice.models.folder import check_folder, write_card
+from grice.models.folder import CardValue, check_folder, write_card
 from grice.models.loader import find_model_type
 from grice.stats.comparison import proportion
+from grice.stats.estimate import Estimate
 from grice_research.published_models.convert import checkpoint as opened_checkpoint
-from grice_research.training.published.course import CURVE, Course, drawn_curve, write_curve
-from grice_research.training.published.examples import read_examples
-from grice_research.training.published.learners import open_learner, torch_module
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from grice.models.folder import CardValue
-    from grice.stats.estimate import Estimate
-    from grice_research.training.published.course import Point
-    from grice_research.training.published.examples import TrainingExample
-    from grice_research.training.published.learners import Learner
-    from grice_research.training.published.recipes import HyperParameters, Recipe
+from grice_research.training.published.course import CURVE, Course, Point, drawn_curve, write_curve
+from grice_research.training.published.examples import TrainingExample, read_examples
+from grice_research.training.published.learners import Learner, open_learner, torch_module
+from grice_research.training.published.recipes import HyperParameters, Recipe
 
 
 class Order(NamedTuple):
