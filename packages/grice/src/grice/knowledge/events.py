@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
-from grice.text.events import Event, Mention, reaction, read_event, written_out
+from grice.text.events import Event, Mention, feels, reaction, read_event, written_out
 from grice.text.tokens import SENTENCE_END, SHORT_FORMS
-from grice.text.verbs import base_form, is_adjective, is_noun, is_past, is_verb, past_participle
+from grice.text.verbs import base_form, is_adjective, is_inflected, is_noun, is_past, is_verb
 from grice.text.wordlists import (
     ADVERBS,
     AUXILIARIES,
@@ -24,7 +24,6 @@ from grice.text.wordlists import (
     DETERMINERS,
     MODALS,
     NOT_FEELINGS,
-    PARTICIPIAL_ADJECTIVES,
     PREPOSITIONS,
     QUESTIONS,
     THINGS,
@@ -87,7 +86,6 @@ class _Clause(NamedTuple):
     end: int
     lead: str
     purpose: bool
-    confidence: float
 
 
 def event_mentions(
@@ -101,7 +99,7 @@ def event_mentions(
     mentions: list[EventMention] = []
     inherited: Party | None = None
     end = 0
-    for clause in (clause for span in read for clause in _clauses(text, span)):
+    for span, clause in ((each, clause) for each in read for clause in _clauses(text, each)):
         between, content = text[end : clause.start], text[clause.start : clause.end]
         new = not mentions or bool(SENTENCE_END.search(between))
         event = read_event(content, said_by=said_by, inherited=None if new else inherited)
@@ -121,7 +119,7 @@ def event_mentions(
         if event.words:
             place = Place(turn, clause.start, clause.end)
             mentions.append(
-                EventMention(event, place, 0, lead, frozenset(features), clause.confidence)
+                EventMention(event, place, 0, lead, frozenset(features), span.confidence)
             )
             inherited = event.subject
         end = clause.end
@@ -191,30 +189,25 @@ def clause_problem(event: Event, text: str) -> Literal["", "cut off", "unsound"]
     if not event.words:
         return "cut off"
     subject, *rest = event.words
-    if isinstance(subject, Mention) and len(rest) == 1 and rest[0] in _INCOMPLETE:
-        return "cut off"
-    return "unsound" if _is_unsound(event, text) else ""
-
-
-def _is_unsound(event: Event, text: str) -> bool:
-    subject, *rest = event.words
-    if not carrying_words(event) or rest[:1] == ["not"]:
-        return True
-    if _RUN_TOGETHER.search(event.text(event.subject)):
-        return True
-    if not isinstance(subject, Mention):
-        return "sounds" in rest  # "that sounds like fun" says nothing about its subject
-    words = [word for word in rest if isinstance(word, str) and word not in ADVERBS | DEGREES]
-    if len(rest) == len(words) <= 1 and (not words or words[0] in _VAGUE):
-        return True
-    if rest[-1] in _LEADS_ON or words[:2] == ["does", "to"]:
-        return True
-    if words[-1:] == ["sure"] and _UNSURE & set(words[-2:-1]):
-        return True
-    if event.explicit or subject.possessive:
-        return False
-    # "Nice to meet you" is no order: the speaker meets.
-    return _acts_on_itself(event, text) or _is_no_predicate(text)
+    if isinstance(subject, Mention):
+        if len(rest) == 1 and rest[0] in _INCOMPLETE:
+            return "cut off"
+        words = [word for word in rest if isinstance(word, str) and word not in ADVERBS | DEGREES]
+        unsound = (
+            (len(rest) == len(words) <= 1 and (not words or words[0] in _VAGUE))
+            or rest[-1] in _LEADS_ON
+            or words[:2] == ["does", "to"]
+            or (words[-1:] == ["sure"] and not _UNSURE.isdisjoint(words[-2:-1]))
+        )
+        if not event.explicit and not subject.possessive:
+            # "Nice to meet you" is no order: the speaker meets.
+            unsound = unsound or _acts_on_itself(event, text) or _is_no_predicate(text)
+    else:
+        unsound = "sounds" in rest  # "that sounds like fun" says nothing about its subject
+    empty = not carrying_words(event) or rest[:1] == ["not"]
+    if unsound or empty or _RUN_TOGETHER.search(event.text(event.subject)):
+        return "unsound"
+    return ""
 
 
 def _is_no_predicate(text: str) -> bool:
@@ -228,8 +221,7 @@ def _is_no_predicate(text: str) -> bool:
         return False
     if not is_verb(first) and not is_adjective(first):
         return True  # "the only thing"
-    finite = is_verb(second) and base_form(second) != second and not second.endswith("ing")
-    own = second in AUXILIARIES or (finite and not is_adjective(second))
+    own = second in AUXILIARIES or (is_inflected(second) and not is_adjective(second))
     return is_noun(first) and own  # "dogs watched", "Venus is"
 
 
@@ -239,27 +231,28 @@ def _clauses(text: str, span: TaggedSpan) -> Iterator[_Clause]:
     for cut in _INNER.finditer(text, span.start, span.end):
         before = text[start : cut.start()]
         connective, verb = cut["lead"], cut["verb"]
-        if len(before.split()) < 2 or not _holds_verb(before):
+        holds_verb = any(is_verb(word.lower()) for word in written_out(before))
+        if len(before.split()) < 2 or not holds_verb:
             continue
         if connective is None and not _is_of_purpose(before, verb.lower()):
             continue
-        yield _trimmed(text, _Clause(start, cut.start(), lead, purpose, span.confidence))
+        yield _trimmed(text, _Clause(start, cut.start(), lead, purpose))
         purpose = connective is None
         lead = "" if purpose else connective.lower()
         start = cut.start("verb" if purpose else "rest")
-    yield _trimmed(text, _Clause(start, span.end, lead, purpose, span.confidence))
+    yield _trimmed(text, _Clause(start, span.end, lead, purpose))
 
 
 def _trimmed(text: str, clause: _Clause) -> _Clause:
     """Leave out what is before the first word and after the last, such as an emoji."""
-    content = text[clause.start : clause.end]
-    before = len(content) - len(_BEFORE_WORDS.sub("", content))
-    end = clause.end - len(content) + len(_AFTER_WORDS.sub("", content))
-    return clause._replace(start=min(clause.start + before, end), end=end)
+    first = _FIRST.search(text, clause.start, clause.end)
+    last = _UNTIL_LAST.match(text, clause.start, clause.end)
+    end = last.end() if last else clause.start
+    return clause._replace(start=min(first.start(), end) if first else end, end=end)
 
 
-_BEFORE_WORDS = re.compile(r"^[^\w'’\"($#@]+")
-_AFTER_WORDS = re.compile(r"[^\w'’\")%$]+$")
+_FIRST = re.compile(r"[\w'’\"($#@]")
+_UNTIL_LAST = re.compile(r".*[\w'’\")%$]", re.DOTALL)
 _INNER = re.compile(
     r"\s,?\s*(?:(?P<lead>because|cause|cuz|since|so that|so|but|although|though|if|when|unless|"
     r"while)\s+"
@@ -294,11 +287,6 @@ def _is_of_purpose(before: str, verb: str) -> bool:
         and last not in _TAKES_INFINITIVE
         and not _ACTS.search(before)
     )
-
-
-def _holds_verb(text: str) -> bool:
-    words = [word.lower() for word in written_out(text)]
-    return any(is_verb(word) or word in BE for word in words)
 
 
 _LEADS = re.compile(
@@ -355,25 +343,13 @@ def _feeling(event: Event) -> str:
 
 def _judgement(text: str, said_by: Speaker) -> Event | None:
     """Read "that's such a terrible story" as a feeling: "PersonX feels terrible"."""
-    if not _NAMES_SOMETHING.search(text):
-        return None
     felt = reaction(text, said_by=said_by)
-    if felt is not None:
-        return felt
     match = _JUDGED.match(text)
-    word = match[1].lower() if match else ""
-    return _felt(_as_feeling(word), said_by) if word in _JUDGEMENTS else None
+    if felt is None and match and match[1].lower() in _JUDGEMENTS:
+        return feels(match[1].lower(), said_by)
+    return felt
 
 
-def _felt(feeling: str, said_by: Speaker) -> Event:
-    return Event((Mention(said_by), "feels", feeling), said_by, explicit=False)
-
-
-def _as_feeling(word: str) -> str:
-    return past_participle(word) if word in PARTICIPIAL_ADJECTIVES else word
-
-
-_NAMES_SOMETHING = re.compile(r"\b(?:it|that|this|which)", re.IGNORECASE)
 _JUDGED = re.compile(
     r"(?:that|this|it)(?:'s|’s|s| is| was| sounds like| must be)\s+(?:\w+\s+)?an?\s+"
     r"(?:\w+ly\s+|very |so |pretty )?(\w+)\s+\w",
@@ -419,28 +395,24 @@ def _exclamations(
     text: str, taken: Sequence[Place], turn: Turn, said_by: Speaker
 ) -> Iterator[EventMention]:
     """Read exclamations outside of events as feelings: "Oh, how awful!", "Thanks!"."""
-    seen: set[str] = set()
+    seen: set[Event] = set()
+    features = frozenset({"feeling", "exclaimed", "derived"})
     for match in _EXCLAIMED.finditer(text):
         if any(place.start < match.end() and match.start() < place.end for place in taken):
             continue
-        word = (match["a"] or match["b"] or "").lower()
-        feeling = ""
+        feeling = (match["a"] or match["b"] or "").lower()
         if match["c"]:
             # Letters of other alphabets match without regard to case, too: a long s, a dotless i.
             feeling = _INTERJECTIONS.get(" ".join(match["c"].lower().split()), "")
-        elif word in _JUDGEMENTS or (match["a"] and _judges(word, text[match.end() :])):
-            feeling = _as_feeling(word)
-        if feeling and feeling not in seen:
-            seen.add(feeling)
-            start = match.end() - len(match[0].lstrip(" .!?,"))
-            yield EventMention(
-                _felt(feeling, said_by),
-                Place(turn, start, match.end()),
-                0,
-                "",
-                frozenset({"feeling", "exclaimed", "derived"}),
-                1.0,
-            )
+        elif feeling not in _JUDGEMENTS and not (
+            match["a"] and _judges(feeling, text[match.end() :])
+        ):
+            continue
+        event = feels(feeling, said_by)
+        if feeling and event not in seen:
+            seen.add(event)
+            place = Place(turn, match.end() - len(match[0].lstrip(" .!?,")), match.end())
+            yield EventMention(event, place, 0, "", features, 1.0)
 
 
 def _judges(word: str, following: str) -> bool:

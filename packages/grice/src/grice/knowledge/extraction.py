@@ -11,14 +11,21 @@ from __future__ import annotations
 
 import re
 import tomllib
-from itertools import permutations
+from itertools import chain, permutations
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import msgspec
 import numpy as np
 
 from grice.errors import InputError, ModelFolderError, did_you_mean
-from grice.knowledge.events import MAX_EVENTS, EventMention, Place, carrying_words, event_mentions
+from grice.knowledge.events import (
+    MAX_EVENTS,
+    EventMention,
+    Place,
+    Turn,
+    carrying_words,
+    event_mentions,
+)
 from grice.knowledge.schema import RELATIONS
 from grice.models.loader import Settings, encoder_reference, model_type
 from grice.models.mlp import Columns
@@ -43,14 +50,13 @@ from grice.text.wordlists import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
 
     from grice.models.folder import ModelFolder
     from grice.models.loader import ModelLoader
-    from grice.models.protocols import TaggedSpan
     from grice.models.spans import SpanHead
     from grice.text.events import PersonName, Speaker
 
@@ -164,9 +170,8 @@ class TripleExtractor:
         self.identity = f"{folder.identity}/{tagger.identity}"
         self.least = settings.least
         self._tagger = tagger
-        cues = read_cues(folder.file("cues.toml"))
-        self._weights = Columns(cue_weights(cues.weights, folder.file("cues.toml")))
-        self._scale = [cues.scale.get(name, Scale()) for name in RELATIONS]
+        weights, self._scales = read_cues(folder.file("cues.toml"))
+        self._weights = Columns(weights)
 
     def extract(
         self,
@@ -205,29 +210,28 @@ class TripleExtractor:
         pairs = candidates(mentions, kinds)
         if not pairs:
             return ()
-        own = sum(item.own for item in mentions)
-        scores = self._weights.product(features(pairs, (len(mentions) - own, own)))
+        before = sum(not item.own for item in mentions)
+        scores = self._weights.product(features(pairs, before))
         fitting = allowed(pairs)
         # Two events often fit as well one way round as the other: of equals the first is taken, and
         # rounding in the last bits must not decide which are equal.
         best = np.where(fitting, scores.round(DECIMALS), -np.inf).argmax(axis=0)
         triples = []
         for i in np.flatnonzero(fitting.any(axis=0)).tolist():
-            pair, scale = pairs[best[i]], self._scale[i]
-            odds = (
-                scale.base + scale.slope * (float(scores[best[i], i]) - scale.centre) / scale.spread
-            )
-            confidence = float(sigmoid(np.array(odds, np.float32)))
+            pair, relation = pairs[best[i]], RELATIONS[i]
+            scale = self._scales.get(relation, Scale())
+            steps = (float(scores[best[i], i]) - scale.centre) / scale.spread
+            confidence = float(sigmoid(np.array(scale.base + scale.slope * steps, np.float32)))
             if confidence >= least:
-                head, tail = worded(pair, RELATIONS[i])
+                head, tail = worded(pair, relation)
                 triples.append(
                     ExtractedTriple(
                         head=head,
-                        relation=RELATIONS[i],
+                        relation=relation,
                         tail=tail,
                         confidence=confidence,
                         kind=pair.kind,
-                        whole=is_whole(pair, RELATIONS[i]),
+                        whole=is_whole(pair, relation),
                         head_place=pair.head.place,
                         tail_place=pair.tail.place,
                     )
@@ -243,39 +247,26 @@ def mentions_in(
     A turn that is not English has none; without ``pair`` the turn before is not read.
     """
     pair = "pair" in kinds
-    turns = dict.fromkeys(
-        text
-        for exchange in exchanges
-        for text in (exchange.reply, exchange.previous if pair else "")
-    )
-    texts = list(
-        dict.fromkeys(text[:MAX_CHARACTERS] for text in turns if not_english(text) is None)
-    )
+    turns = [text for each in exchanges for text in (each.reply, each.previous if pair else "")]
+    english = (text for text in dict.fromkeys(turns) if not_english(text) is None)
+    texts = list(dict.fromkeys(text[:MAX_CHARACTERS] for text in english))
     spans = dict(zip(texts, tagger.tag(texts), strict=True))
+
+    def mentions(whole: str, turn: Turn, said_by: Speaker) -> tuple[list[EventMention], bool]:
+        text = whole[:MAX_CHARACTERS]
+        if text not in spans:
+            return [], False
+        read = event_mentions(text, spans[text], turn=turn, said_by=said_by)
+        cut = len(whole) > len(text) or len(spans[text]) > MAX_EVENTS or len(read) > MAX_CLAUSES
+        return read[:MAX_CLAUSES], cut
+
     found = []
-    for exchange in exchanges:
-        mentions, cut = [], False
-        if pair:
-            speaker: Speaker = "responder" if exchange.same_speaker else "previous"
-            read, cut = _mentions(exchange.previous, spans, "previous", speaker)
-            mentions += read
-        read, reply_cut = _mentions(exchange.reply, spans, "reply", "responder")
-        found.append((mentions + read, cut or reply_cut))
+    for each in exchanges:
+        speaker: Speaker = "responder" if each.same_speaker else "previous"
+        before, before_cut = mentions(each.previous if pair else "", "previous", speaker)
+        own, own_cut = mentions(each.reply, "reply", "responder")
+        found.append((before + own, before_cut or own_cut))
     return found
-
-
-def _mentions(
-    whole: str,
-    spans: Mapping[str, tuple[TaggedSpan, ...]],
-    turn: Literal["reply", "previous"],
-    said_by: Speaker,
-) -> tuple[list[EventMention], bool]:
-    text = whole[:MAX_CHARACTERS]
-    if text not in spans:
-        return [], False
-    read = event_mentions(text, spans[text], turn=turn, said_by=said_by)
-    cut = len(whole) > len(text) or len(spans[text]) > MAX_EVENTS or len(read) > MAX_CLAUSES
-    return read[:MAX_CLAUSES], cut
 
 
 def not_english(text: str) -> str | None:
@@ -301,28 +292,22 @@ _COMMON = frozenset().union(
 )
 
 
-def read_cues(path: Path) -> Cues:
-    """Read the weights of features and the scales of a model folder."""
+def read_cues(path: Path) -> tuple[Array, dict[str, Scale]]:
+    """Return the weights of features, shape ``(features, relations)``, and the scales."""
     try:
-        return msgspec.convert(tomllib.loads(path.read_text("utf-8")), Cues)
+        cues = msgspec.convert(tomllib.loads(path.read_text("utf-8")), Cues)
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
         raise ModelFolderError(f"{path}: the cues cannot be read: {error}") from None
-
-
-def cue_weights(stated: Mapping[str, Mapping[str, float]], path: Path) -> Array:
-    """Return the weights of all features under all relations, shape ``(features, relations)``."""
     weights = np.zeros((len(FEATURES), len(RELATIONS)), np.float32)
-    for group, cues in stated.items():
-        if group != "all" and group not in RELATIONS:
-            raise ModelFolderError(f"{path}: no relation {group!r}{did_you_mean(group, RELATIONS)}")
-        columns = slice(None) if group == "all" else RELATIONS.index(group)
-        for name, value in cues.items():
-            if name not in FEATURES:
-                raise ModelFolderError(
-                    f"{path}: {group}: no feature {name!r}{did_you_mean(name, FEATURES)}"
-                )
+    for group, values in cues.weights.items():
+        for name, value in values.items():
+            for word, known in ((group, ("all", *RELATIONS)), (name, FEATURES)):
+                if word not in known:
+                    hint = did_you_mean(word, known)
+                    raise ModelFolderError(f"{path}: no relation or feature {word!r}{hint}")
+            columns = slice(None) if group == "all" else RELATIONS.index(group)
             weights[FEATURES.index(name), columns] += np.float32(value)
-    return weights
+    return weights, cues.scale
 
 
 class Candidate(NamedTuple):
@@ -477,10 +462,6 @@ def _as_event(tail: str) -> str:
     return f"{match[1]} {present(wished[1])}{wished[2]}"
 
 
-_EVENT_FEATURES = (
-    *("question", "negated", "modal", "wish", "past", "state", "feeling", "liking", "judged"),
-    *("exclaimed", "purpose", "derived", "new"),
-)
 LEADS = {
     "because": ("because", "cause", "cuz", "since", "as"),
     "so": ("so", "so that", "therefore"),
@@ -491,8 +472,7 @@ LEADS = {
     "that": ("that", "which", "who"),
 }
 _LEAD = {word: name for name, words in LEADS.items() for word in words}
-_ROLES = ("head", "tail")
-FEATURES = (
+PAIR_FEATURES = (
     *("one", "pair", "head before", "tail before", "adjacent", "distance", "question before"),
     *("last and first", "same subject", "other subject"),
     *(
@@ -500,82 +480,75 @@ FEATURES = (
         for direction in ("forward", "backward")
         for name in (*LEADS, "same sentence", "new sentence")
     ),
-    *(
-        f"{role} {name}"
-        for role in _ROLES
-        for name in (
-            *_EVENT_FEATURES,
-            *("thing", "third", "confidence", "words", "vague", "names other"),
-            *(f"after {lead}" for lead in LEADS),
-        )
-    ),
+)
+EVENT_FEATURES = (
+    *("question", "negated", "modal", "wish", "past", "state", "feeling", "liking", "judged"),
+    *("exclaimed", "purpose", "derived", "new"),
+    *("thing", "third", "confidence", "words", "vague", "names other"),
+    *(f"after {lead}" for lead in LEADS),
+)
+FEATURES = (
+    *PAIR_FEATURES,
+    *(f"{role} {name}" for role in ("head", "tail") for name in EVENT_FEATURES),
 )
 """Names of the columns of :func:`features`."""
-_COLUMN = {name: i for i, name in enumerate(FEATURES)}
 _VAGUE = frozenset(["it", "that", "this", "them", "there", "something", "one"])
 
 
-def features(pairs: Sequence[Candidate], counts: tuple[int, int]) -> Array:
+def features(pairs: Sequence[Candidate], before: int) -> Array:
     """Return the features of pairs of events, a column for each name of :data:`FEATURES`.
 
-    ``counts`` are the numbers of events in the turn before and in the reply.
+    ``before`` is the number of events in the turn before the reply.
     """
-    rows = np.zeros((len(pairs), len(FEATURES)), np.float32)
-    # An event is in many pairs: its own features are computed once per role.
-    alone: dict[tuple[str, Place], dict[int, float]] = {}
-    for row, pair in zip(rows, pairs, strict=True):
-        values = dict(_pair_features(pair, counts))
-        for role, item in zip(_ROLES, pair, strict=True):
-            if (role, item.place) not in alone:
-                alone[role, item.place] = dict(_event_features(role, item))
-            values |= alone[role, item.place]
-        row[list(values)] = list(values.values())
-    return rows
+    alone = {item.place: _event_features(item) for item in dict.fromkeys(chain(*pairs))}
+    rows = [
+        [*_pair_features(pair, before), *alone[pair.head.place], *alone[pair.tail.place]]
+        for pair in pairs
+    ]
+    return np.array(rows, np.float32)
 
 
-def _pair_features(candidate: Candidate, counts: tuple[int, int]) -> Iterator[tuple[int, float]]:
+def _pair_features(candidate: Candidate, before: int) -> list[float]:
     head, tail = candidate
-    yield _COLUMN["one"], 1.0
+    subjects = {head.event.subject, tail.event.subject}
+    values: dict[str, float] = {
+        "one": True,
+        "same subject": len(subjects) == 1,
+        "other subject": len(subjects) == 2 and "thing" not in subjects,
+    }
     if candidate.kind == "pair":
-        yield _COLUMN["pair"], 1.0
-        yield _COLUMN["head before" if tail.own else "tail before"], 1.0
-        before, own = (head, tail) if tail.own else (tail, head)
-        yield _COLUMN["distance"], min(4.0, counts[0] - 1 - before.order + own.order) / 4
-        if before.order == counts[0] - 1 and own.order == 0:
-            yield _COLUMN["last and first"], 1.0
-        if "question" in before.features:
-            yield _COLUMN["question before"], 1.0
+        earlier, own = (head, tail) if tail.own else (tail, head)
+        steps = before - earlier.order + own.order
+        values |= {
+            "pair": True,
+            "head before" if tail.own else "tail before": True,
+            "last and first": steps == 1,
+            "question before": "question" in earlier.features,
+        }
     else:
-        steps = tail.order - head.order
-        yield _COLUMN["distance"], min(4.0, abs(steps) - 1) / 4
-        if abs(steps) == 1:
-            yield _COLUMN["adjacent"], 1.0
-            direction, later = ("forward", tail) if steps > 0 else ("backward", head)
+        direction, later = ("forward", tail) if tail.order > head.order else ("backward", head)
+        steps = abs(tail.order - head.order)
+        if steps == 1:
             sentence = "new sentence" if "new" in later.features else "same sentence"
-            yield _COLUMN[f"{direction} {_LEAD.get(later.lead, sentence)}"], 1.0
-    if head.event.subject == tail.event.subject:
-        yield _COLUMN["same subject"], 1.0
-    elif "thing" not in {head.event.subject, tail.event.subject}:
-        yield _COLUMN["other subject"], 1.0
+            values |= {"adjacent": True, f"{direction} {_LEAD.get(later.lead, sentence)}": True}
+    values["distance"] = min(4, steps - 1) / 4
+    return [values.get(name, 0) for name in PAIR_FEATURES]
 
 
-def _event_features(role: str, mention: EventMention) -> Iterator[tuple[int, float]]:
-    yield from (
-        (_COLUMN[f"{role} {name}"], 1.0) for name in _EVENT_FEATURES if name in mention.features
-    )
+def _event_features(mention: EventMention) -> list[float]:
     event = mention.event
     words = [word for word in event.words if isinstance(word, str)]
     people = (word for word in event.words if isinstance(word, Mention))
-    yield _COLUMN[f"{role} confidence"], mention.confidence
-    yield _COLUMN[f"{role} words"], min(12, len(words)) / 6
-    if not _VAGUE.isdisjoint(words):
-        yield _COLUMN[f"{role} vague"], 1.0
-    if mention.lead in _LEAD:
-        yield _COLUMN[f"{role} after {_LEAD[mention.lead]}"], 1.0
-    if event.subject in ("thing", "other"):
-        yield _COLUMN[f"{role} {'thing' if event.subject == 'thing' else 'third'}"], 1.0
-    if any(person.party != event.subject for person in people):
-        yield _COLUMN[f"{role} names other"], 1.0
+    values: dict[str, float] = dict.fromkeys(mention.features, 1) | {
+        "thing": event.subject == "thing",
+        "third": event.subject == "other",
+        "confidence": mention.confidence,
+        "words": min(12, len(words)) / 6,
+        "vague": not _VAGUE.isdisjoint(words),
+        "names other": any(person.party != event.subject for person in people),
+        f"after {_LEAD.get(mention.lead)}": True,
+    }
+    return [values.get(name, 0) for name in EVENT_FEATURES]
 
 
 @model_type(

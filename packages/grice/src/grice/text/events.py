@@ -4,22 +4,24 @@ In ATOMIC (Sap et al., 2019; Hwang et al., 2021) PersonX is the subject of the h
 everyone else is PersonY. So an event is read once (:func:`read_event`), and its people are named
 when it is put into a triple (:func:`triple_texts`).
 
-The clause is brought to the simple present: auxiliaries, modal verbs and tense are dropped,
-negation stays ("doesn't like"), questions are read as statements ("do you play" is "PersonX
-plays"). Nothing is parsed; the rules know the closed word classes and the lexicon.
+The clause is brought to the simple present, without auxiliaries and modal verbs; negation stays
+("doesn't like"), questions become statements ("do you play" is "PersonX plays"). Nothing is parsed;
+the rules know the closed word classes and the lexicon.
 """
 
 from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import Literal, TypeAlias
+from itertools import pairwise
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
 
 from grice.text.verbs import (
     base_form,
     is_adjective,
+    is_inflected,
     is_noun,
     is_past,
     is_verb,
@@ -47,35 +49,33 @@ from grice.text.wordlists import (
     QUESTIONS,
     SHOWS_IS,
     THINGS,
+    words_of,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 Speaker: TypeAlias = Literal["responder", "previous"]
 """The speaker of a text: the speaker of the judged response, or the speaker of the turn before."""
 Party: TypeAlias = Literal["responder", "previous", "other", "thing"]
 """The subject of an event; ``thing`` if it is not a known person."""
 PersonName: TypeAlias = Literal["PersonX", "PersonY"]
-_PLURAL_THINGS = frozenset({"these", "those"})
-_PLURAL_NOUNS = frozenset({"people", "children", "men", "women", "kids", "parents"})
 _OTHER_NAME = {"PersonX": "PersonY", "PersonY": "PersonX"}
 _CONTRACTED = {
-    "im": ("i", "am"), "ive": ("i", "have"), "youre": ("you", "are"),
-    "youve": ("you", "have"), "theyre": ("they", "are"), "hes": ("he", "is"),
-    "shes": ("she", "is"), "thats": ("that", "is"), "theres": ("there", "is"),
-    "dont": ("do", "not"), "doesnt": ("does", "not"), "didnt": ("did", "not"),
-    "cant": ("can", "not"), "cannot": ("can", "not"), "wont": ("will", "not"),
-    "isnt": ("is", "not"), "arent": ("are", "not"), "wasnt": ("was", "not"),
-    "werent": ("were", "not"), "havent": ("have", "not"), "hasnt": ("has", "not"),
-    "couldnt": ("could", "not"), "wouldnt": ("would", "not"), "shouldnt": ("should", "not"),
-    "can't": ("can", "not"), "won't": ("will", "not"), "lets": ("let", "us"),
-    "let's": ("let", "us"), "gonna": ("going", "to"), "wanna": ("want", "to"),
-    "gotta": ("have", "to"), "ain't": ("is", "not"), "aint": ("is", "not"),
-    "shan't": ("will", "not"), "y'all": ("you",),
+    "im": "i am", "ive": "i have", "youre": "you are", "youve": "you have", "theyre": "they are",
+    "hes": "he is", "shes": "she is", "thats": "that is", "theres": "there is", "dont": "do not",
+    "doesnt": "does not", "didnt": "did not", "cant": "can not", "cannot": "can not",
+    "wont": "will not", "isnt": "is not", "arent": "are not", "wasnt": "was not",
+    "werent": "were not", "havent": "have not", "hasnt": "has not", "couldnt": "could not",
+    "wouldnt": "would not", "shouldnt": "should not", "can't": "can not", "won't": "will not",
+    "lets": "let us", "let's": "let us", "gonna": "going to", "wanna": "want to",
+    "gotta": "have to", "ain't": "is not", "aint": "is not", "shan't": "will not", "y'all": "you",
 }  # fmt: skip
 _ENDINGS = {"'m": "am", "'re": "are", "'ve": "have", "'ll": "will", "'d": "would"}
-_TRAILING = frozenset(
-    {",", ";", ":", "actually", "also", "either", "please", "then", "though", "too"}
-)
-_LEADING = frozenset({",", ";", ":", "please", "to"})
+_TRAILING = words_of(", ; : actually also either please then though too")
+_LEADING = words_of(", ; : please to")
+_PLURAL_NOUNS = words_of("people children men women kids parents")
+_AGREED = {"is": "are", "doesn't": "don't", "has": "have"}
 
 
 def _by_person(**words: str) -> dict[str, str]:
@@ -96,11 +96,6 @@ class Mention(msgspec.Struct, frozen=True):
     party: Party
     possessive: bool = False
 
-    def name(self, person_x: Party) -> str:
-        """Return the name of the person."""
-        name = "PersonX" if self.party == person_x else "PersonY"
-        return f"{name}'s" if self.possessive else name
-
 
 class Event(msgspec.Struct, frozen=True):
     """A clause in the simple present, its people still open.
@@ -114,7 +109,12 @@ class Event(msgspec.Struct, frozen=True):
 
     def text(self, person_x: Party) -> str:
         """Return the clause with one party as PersonX and all other people as PersonY."""
-        words = (word if isinstance(word, str) else word.name(person_x) for word in self.words)
+        words = (
+            word
+            if isinstance(word, str)
+            else ("PersonX" if word.party == person_x else "PersonY") + "'s" * word.possessive
+            for word in self.words
+        )
         return re.sub(r" ([,;:])", r"\1", " ".join(words))
 
 
@@ -152,6 +152,12 @@ def triple_texts(
     return head.text(person_x), second
 
 
+def feels(feeling: str, said_by: Speaker) -> Event:
+    """Return the event that a speaker feels so: "exciting" is "PersonX feels excited"."""
+    felt = past_participle(feeling) if feeling in PARTICIPIAL_ADJECTIVES else feeling
+    return Event((Mention(said_by), "feels", felt), said_by, explicit=False)
+
+
 def reaction(text: str, *, said_by: Speaker) -> Event | None:
     """Read a judgement as what its speaker feels: "that's so sad" is "PersonX feels sad"."""
     words = [word.lower() for word in statement(written_out(text))]
@@ -165,12 +171,11 @@ def reaction(text: str, *, said_by: Speaker) -> Event | None:
     judged = bool(rest) and is_adjective(rest[0]) and rest[0] not in NOT_FEELINGS
     if not judged or (len(rest) > 1 and rest[1] not in CLAUSE_STARTS):
         return None
-    feeling = past_participle(rest[0]) if rest[0] in PARTICIPIAL_ADJECTIVES else rest[0]
-    return Event((Mention(said_by), "feels", feeling), said_by, explicit=False)
+    return feels(rest[0], said_by)
 
 
 def read_event(text: str, *, said_by: Speaker, inherited: Party | None = None) -> Event:
-    """Read one event."""
+    """Read one event; ``inherited`` is the subject of the event before it in the sentence."""
     words = statement(written_out(text))
     if not words:
         return Event((), inherited or said_by, explicit=False)
@@ -180,84 +185,75 @@ def read_event(text: str, *, said_by: Speaker, inherited: Party | None = None) -
 def _with_subject(words: list[str], said_by: Speaker) -> Event | None:
     """Read a clause that says who it is about, or None."""
     parties = parties_of(said_by)
-    first = words[0].lower()
-
-    def rest(verb: int, *, plural: bool = False) -> list[str | Mention]:
-        return mark_people(predicate(words[verb:], plural=plural), parties)
-
+    first, second = words[0].lower(), words[1].lower() if len(words) > 1 else ""
+    subject: list[str | Mention] = [first]
+    party: Party = "thing"
+    verb, plural = 1, False
     if first in SUBJECTS:
         party = parties[SUBJECTS[first]]
-        return Event((Mention(party), *rest(1)), party, explicit=True)
-    if (
-        first in INDEFINITE
-        and len(words) > 1
-        and (words[1].lower() in AUXILIARIES | ADVERBS or is_verb(words[1].lower()))
-    ):
+        subject = [Mention(party)]
+    elif first in INDEFINITE and (second in AUXILIARIES | ADVERBS or is_verb(second)):
         plural = first in PLURAL_INDEFINITE
-        return Event((first, *rest(1, plural=plural)), "thing", explicit=True)
-    if first in THINGS:
-        about_thing = mark_people(thing_predicate(words[1:], first), parties)
-        return Event((first, *about_thing), "thing", explicit=True)
-    if first == "let" and len(words) > 2 and words[1].lower() in {"me", "us"}:
-        return Event((Mention(said_by), *rest(2)), said_by, explicit=True)
-    verb = subject_end(words)
-    if not verb:
+    elif first in THINGS:
+        there = first in {"here", "there"} and second in {"are", "were"}
+        plural = there or first in {"these", "those"}
+    elif first == "let" and len(words) > 2 and second in {"me", "us"}:
+        party, subject, verb = said_by, [Mention(said_by)], 2
+    elif verb := subject_end(words):
+        party = parties[OWNERS[first]] if first in OWNERS else "thing"
+        subject = mark_people(uncapitalised(words[:verb]), parties)
+        plural = is_plural(words[:verb])
+    else:
         return None
-    owner = parties[OWNERS[first]] if first in OWNERS else "thing"
-    subject = mark_people(uncapitalised(words[:verb]), parties)
-    plural = is_plural(words[:verb])
-    return Event((*subject, *rest(verb, plural=plural)), owner, explicit=True)
+    rest = mark_people(predicate(words[verb:], plural=plural), parties)
+    return Event((*subject, *rest), party, explicit=True)
 
 
 def _without_subject(words: list[str], said_by: Speaker, inherited: Party | None) -> Event:
     """Read a clause that takes its subject from the event before, or is an order."""
     parties = parties_of(said_by)
-    first = words[0].lower()
-    if len(words) > 1 and describes(first, inherited) and words[1].lower() in PREPOSITIONS:
-        words = ["is", *words]  # "tired of it"
-    if inherited == "thing" and is_finite(first):
-        rest = mark_people(predicate(words, plural=False), parties)
-        return Event(("it", *rest), "thing", explicit=False)
-    listener = parties["you"] if is_order(words) else said_by
-    party = listener if inherited in (None, "thing") else inherited
-    if not is_verb(first) and first not in AUXILIARIES | ADVERBS | {"not", "to"}:
+    first, second = words[0].lower(), words[1].lower() if len(words) > 1 else ""
+    describes = first in {"busy", "free", "perfect", "ready"} or (
+        is_inflected(first) and inherited is None
+    )
+    participle = is_adjective(first) and describes and second in PREPOSITIONS  # "tired of it"
+    subject: str | Mention = "it"
+    party: Party = "thing"
+    if inherited != "thing" or not (is_inflected(first) or first in AUXILIARIES):
+        base = is_verb(first) and base_form(first) == first
+        order = base and not participle and first not in FEELINGS | AUXILIARIES - {"do"}
+        listener = parties["you"] if order else said_by
+        party = listener if inherited in (None, "thing") else inherited
+        subject = Mention(party)
+    if participle or not (is_verb(first) or first in ADVERBS | {"not", "to"}):
         words = ["is", *words]  # "sorry to hear that"
     rest = mark_people(predicate(uncapitalised(words), plural=False), parties)
-    return Event((Mention(party), *rest), party, explicit=False)
-
-
-def _split(text: str) -> list[str]:
-    """Split into words and inner marks; a clitic that stands apart joins its word."""
-    text = text.replace("’", "'").replace("`", "'")
-    text = re.sub(r"\s+(n't|'(?:m|re|ve|ll|d|s))\b", r"\1", text, flags=re.IGNORECASE)
-    return re.findall(r"[^\s,.;:!?()\"“”]+(?:[.,:](?=\w)[^\s,.;:!?()\"“”]+)*|[,;:]", text)
-
-
-def written_out(text: str) -> list[str]:
-    """Return the words of a clause: "I'm" is "I am"; marks at its edges and "too" are dropped."""
-    return list(_written_out(text))
+    return Event((subject, *rest), party, explicit=False)
 
 
 @lru_cache(maxsize=4096)  # every question about a clause begins with its words
-def _written_out(text: str) -> tuple[str, ...]:
-    words = _split(text)
+def written_out(text: str) -> tuple[str, ...]:
+    """Return the words of a clause: "I'm" is "I am"; marks at its edges and "too" are dropped."""
+    text = text.replace("’", "'").replace("`", "'")
+    # A clitic that stands apart joins its word.
+    text = re.sub(r"\s+(n't|'(?:m|re|ve|ll|d|s))\b", r"\1", text, flags=re.IGNORECASE)
+    words = re.findall(r"[^\s,.;:!?()\"“”]+(?:[.,:](?=\w)[^\s,.;:!?()\"“”]+)*|[,;:]", text)
     out: list[str] = []
-    for i, word in enumerate(words):
-        lower = word.lower()
+    for word, following in pairwise([*words, ""]):
+        lower, after = word.lower(), following.lower()
         stem, mark, ending = lower.rpartition("'")
-        following = words[i + 1].lower() if i + 1 < len(words) else ""
         if lower == "got" and out and out[-1].lower() in {"has", "have"}:
             continue
         if lower in _CONTRACTED:
-            out += _CONTRACTED[lower]
-        elif lower == "its" and following in SHOWS_IS:
+            out += _CONTRACTED[lower].split()
+        elif lower == "its" and after in SHOWS_IS:
             out += ["it", "is"]
         elif lower.endswith("n't"):
             out += [word[:-3], "not"]
         elif mark and stem and mark + ending in _ENDINGS:
             out += [word[: len(stem)], _ENDINGS[mark + ending]]
-        elif mark and ending == "s" and (stem in HOLDS_IS or _means_is(following)):
-            out += [word[: len(stem)], "has" if following in {"been", "got"} else "is"]
+        elif ending == "s" and mark and (stem in HOLDS_IS or _means_is(after)):
+            out += [word[: len(stem)], "has" if after in {"been", "got"} else "is"]
         else:
             out.append(word)
     while out and out[-1].lower() in _TRAILING:
@@ -273,11 +269,8 @@ def _means_is(following: str) -> bool:
 
 def parties_of(said_by: Speaker) -> dict[str, Party]:
     """Return who is meant by ``i``, ``you`` and ``he``, the values of the tables above."""
-    return {
-        "i": said_by,
-        "you": "previous" if said_by == "responder" else "responder",
-        "he": "other",
-    }
+    you: Party = "previous" if said_by == "responder" else "responder"
+    return {"i": said_by, "you": you, "he": "other"}
 
 
 def mark_people(words: list[str], parties: dict[str, Party]) -> list[str | Mention]:
@@ -301,22 +294,24 @@ def mark_people(words: list[str], parties: dict[str, Party]) -> list[str | Menti
     return out
 
 
-def statement(words: list[str]) -> list[str]:
+def statement(words: Sequence[str]) -> list[str]:
     """Put the subject of a question before its auxiliary: "do you play" is "you do play"."""
-    if len(words) > 2 and words[0].lower() == "which" and words[2].lower() not in SUBJECTS:
+    lower = [word.lower() for word in words]
+    if len(words) > 2 and lower[0] == "which" and lower[2] not in SUBJECTS:
         return ["it", *words[1:]]  # "which is cool", said of what went before
-    while words and words[0].lower() in QUESTIONS and len(words) > 2:
-        words = words[1:]
-    if len(words) < 3 or words[0].lower() not in AUXILIARIES:
+    start = 0
+    while start + 2 < len(words) and lower[start] in QUESTIONS:
+        start += 1
+    words, lower = list(words[start:]), lower[start:]
+    if len(words) < 3 or lower[0] not in AUXILIARIES:
         return words
-    second = words[1].lower()
-    if second in SUBJECTS or (second in THINGS and words[0].lower() not in {"do", "have"}):
+    first, second, third, *_ = lower
+    if second in SUBJECTS or (second in THINGS and first not in {"do", "have"}):
         return [words[1], words[0], *words[2:]]
-    if second == "not" and words[2].lower() in THINGS | SUBJECTS.keys():
+    if second == "not" and third in THINGS | SUBJECTS.keys():
         return [words[2], words[0], "not", *words[3:]]
-    noun = second in DETERMINERS or words[1][0].isupper()
-    if words[0].lower() in {"does", "did"} | MODALS and noun:
-        verb = next((i for i in range(2, len(words)) if is_verb(words[i].lower())), 0)
+    if first in {"does", "did"} | MODALS and (second in DETERMINERS or words[1][0].isupper()):
+        verb = next((i for i in range(2, len(words)) if is_verb(lower[i])), 0)
         if verb:
             return [*words[1:verb], words[0], *words[verb:]]
     return words
@@ -325,25 +320,10 @@ def statement(words: list[str]) -> list[str]:
 def predicate(words: list[str], *, plural: bool) -> list[str]:
     """Return a predicate in the simple present."""
     verb, rest = simple_present(words)
-    return [*(_plural(verb) if plural else verb), *rest]
-
-
-def _plural(verb: list[str]) -> list[str]:
-    if not verb:
-        return []
-    *before, last = verb
-    agreed = {"is": "are", "doesn't": "don't", "has": "have"}
-    return [agreed.get(w, w) for w in before] + [
-        agreed.get(last, base_form(last) if is_verb(last) else last)
-    ]
-
-
-def thing_predicate(words: list[str], subject: str) -> list[str]:
-    """Return the predicate of a thing, in the plural if the subject or its verb is."""
-    plural = subject in _PLURAL_THINGS or (
-        subject in {"here", "there"} and bool(words) and words[0].lower() in {"are", "were"}
-    )
-    return predicate(words, plural=plural)
+    if plural and verb:
+        last = base_form(verb[-1]) if is_verb(verb[-1]) else verb[-1]
+        verb = [_AGREED.get(w, w) for w in verb[:-1]] + [_AGREED.get(verb[-1], last)]
+    return [*verb, *rest]
 
 
 def subject_end(words: list[str]) -> int:
@@ -388,29 +368,9 @@ def is_plural(subject: list[str]) -> bool:
         return True
     if subject[-1][0].isupper() and nouns[0] != "the":
         return False  # a name
-    lower = nouns[-1]
-    is_regular = lower.endswith("s") and not lower.endswith(("ss", "us", "is", "'s"))
-    return is_regular or lower in _PLURAL_NOUNS
-
-
-def describes(word: str, inherited: Party | None) -> bool:
-    """Return whether a first word is an adjective; behind another event it is a past form."""
-    form = base_form(word) != word and not word.endswith("ing") and inherited is None
-    return is_adjective(word) and (form or word in {"busy", "free", "perfect", "ready"})
-
-
-def is_finite(word: str) -> bool:
-    """Return whether a first verb has its own tense, so that it shares the subject before it."""
-    inflected = is_verb(word) and base_form(word) != word and not word.endswith("ing")
-    return word in AUXILIARIES or inflected
-
-
-def is_order(words: list[str]) -> bool:
-    """Return whether a clause without a subject begins with the base form of a verb."""
-    first = words[0].lower()
-    if first in FEELINGS or first in AUXILIARIES - {"do", "be"} or not is_verb(first):
-        return False
-    return base_form(first) == first
+    last = nouns[-1]
+    regular = last.endswith("s") and not last.endswith(("ss", "us", "is", "'s"))
+    return regular or last in _PLURAL_NOUNS
 
 
 def uncapitalised(words: list[str]) -> list[str]:

@@ -70,6 +70,11 @@ def base_form(word: str) -> str:
     return word if not lemmas or word in lemmas else lemmas[0]
 
 
+def is_inflected(word: str) -> bool:
+    """Return whether a word is a verb form with a tense of its own, no lemma or -ing form."""
+    return base_form(word) != word and not word.endswith("ing")
+
+
 def present(word: str) -> str:
     """Return the third person singular: "is", "has", "goes"."""
     lower = word.lower()

@@ -21,7 +21,15 @@ from typing import NamedTuple
 import numpy as np
 
 from grice.knowledge import extraction
-from grice.knowledge.extraction import KINDS, ContextResponse, Scale, allowed, candidates, features
+from grice.knowledge.extraction import (
+    KINDS,
+    ContextResponse,
+    Scale,
+    allowed,
+    candidates,
+    features,
+    read_cues,
+)
 from grice.knowledge.schema import RELATIONS
 from grice.models.loader import ModelLoader
 from grice_research.places import MODELS
@@ -87,9 +95,8 @@ def read(exchanges: Sequence[ContextResponse]) -> list[Pairs]:
     by_reply = []
     for mentions, _ in extraction.mentions_in(exchanges, tagger, KINDS):  # type: ignore[arg-type]
         pairs = candidates(mentions, KINDS)
-        own = sum(item.own for item in mentions)
-        counts = (len(mentions) - own, own)
-        by_reply.append(Pairs(features(pairs, counts), allowed(pairs)))
+        before = sum(not item.own for item in mentions)
+        by_reply.append(Pairs(features(pairs, before), allowed(pairs)))
     return by_reply
 
 
@@ -131,7 +138,7 @@ def main() -> None:
     print(f"{len(everyday)} everyday replies; {dropped} dropped for an evaluated text")
     train = replies(arguments.data, "deco_train")
     known = cells(train)
-    weights = extraction.cue_weights(extraction.read_cues(CUES).weights, CUES)
+    weights, _ = read_cues(CUES)
     scores = best(read([reply.exchange for reply in train]), weights)
     scale = scaled(read(everyday), weights, bases(scores, known, train))
     odds = log_odds(scores, scale)
