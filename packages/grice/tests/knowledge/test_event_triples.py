@@ -205,9 +205,7 @@ def test_casual_english_is_english(text):
     ],
 )
 def test_long_replies_are_cut_with_a_flag(extractor, reply):
-    extraction = extracted(extractor, reply, "Why?")
-    assert extraction.events <= 24
-    assert extraction.flags == ("truncated",)
+    assert extracted(extractor, reply, "Why?").flags == ("truncated",)
 
 
 def test_a_reply_does_not_depend_on_its_neighbours(shipped):

@@ -46,8 +46,8 @@ MISSED = triple("PersonX misses the bus", "xReact", "PersonX feels awful", 0, 18
 class Extractor:
     """Gives each reply the same triples, and one event without any; keeps the calls."""
 
-    def __init__(self, *triples, own=1, reason="no two events are related"):
-        self.extraction = Extraction(triples, len(triples), own, "" if triples else reason)
+    def __init__(self, *triples, reason="no two events are related"):
+        self.extraction = Extraction(triples, "" if triples else reason)
         self.asked = []
 
     def extract(self, exchanges, *, kinds, least=None):

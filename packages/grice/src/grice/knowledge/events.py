@@ -138,8 +138,7 @@ def with_people_apart(event: Event, text: str, *, said_by: Speaker) -> Event:
     apart: list[str | Mention] = []
     for word, following in pairwise([*rest, ""]):
         # "the attention she wants": a person before a verb is a subject
-        named = isinstance(following, Mention)
-        before_verb = not named and (following in AUXILIARIES or is_verb(str(following)))
+        before_verb = isinstance(following, str) and is_verb(following)
         apart.append(another if word == Mention("other") and not before_verb else word)
     return msgspec.structs.replace(event, words=(first, *apart))
 
@@ -214,15 +213,13 @@ def _is_no_predicate(text: str) -> bool:
     """Whether a span without a subject is a noun phrase, or has a subject after all."""
     words = [word.lower() for word in written_out(text)]
     words = [word for word in words if word not in ADVERBS | DEGREES | {"not", "to", "please"}]
-    if len(words) < 2 or words[0] in QUESTIONS:
+    if len(words) < 2 or words[0] in QUESTIONS | AUXILIARIES | BE | {"let"}:
         return False
     first, second = words[:2]
-    if first in AUXILIARIES | BE | {"let"}:
-        return False
     if not is_verb(first) and not is_adjective(first):
         return True  # "the only thing"
-    own = second in AUXILIARIES or (is_inflected(second) and not is_adjective(second))
-    return is_noun(first) and own  # "dogs watched", "Venus is"
+    inflected = is_inflected(second) and not is_adjective(second)
+    return is_noun(first) and (second in AUXILIARIES or inflected)  # "dogs watched", "Venus is"
 
 
 def _clauses(text: str, span: TaggedSpan) -> Iterator[_Clause]:
@@ -328,17 +325,16 @@ def _clause_features(text: str, clause: _Clause, event: Event) -> set[str]:
 
 def _feeling(event: Event) -> str:
     """Return ``feeling`` for "PersonX is glad", ``liking`` for "PersonX likes …", else nothing."""
-    if not event.words or not isinstance(event.words[0], Mention) or event.words[0].possessive:
+    subject, *rest = event.words or ("",)
+    if not isinstance(subject, Mention) or subject.possessive:
         return ""
-    words = [word for word in event.words[1:] if isinstance(word, str)]
+    words = [word for word in rest if isinstance(word, str)]
     words = [word for word in words if word not in DEGREES | ADVERBS | {"not"}]
-    if not words:
-        return ""
-    if words[0] in _LIKING:
+    verb, mood, *_ = *words, "", ""
+    if verb in _LIKING:
         return "liking"
-    if words[0] in {"is", "are", "gets"}:
-        return "feeling" if words[1:] and words[1] in _MOOD_ADJECTIVES else ""
-    return "feeling" if words[0] in {"feels", "thanks", "appreciates"} else ""
+    glad = verb in {"is", "are", "gets"} and mood in _MOOD_ADJECTIVES
+    return "feeling" if glad or verb in {"feels", "thanks", "appreciates"} else ""
 
 
 def _judgement(text: str, said_by: Speaker) -> Event | None:

@@ -1,10 +1,9 @@
 """Triples of events read from a reply by the words that relate them.
 
-ACCENT (Ghazarian et al., Findings of ACL 2023) reads from a reply at most one triple per relation:
-"Single" if both events are in the reply, "Pair" if one is in the turn before it. Here a span tagger
-finds the events, one pass per turn. Every ordered pair of them is scored under each of ACCENT's
-relations by features of the words (weights in ``cues.toml``), the best pair of a relation is its
-triple, and its score becomes a probability.
+ACCENT (Ghazarian et al., Findings of ACL 2023) reads at most one triple per relation from a reply:
+"Single" if both events are in the reply, "Pair" if one is in the turn before. Here a span tagger
+finds the events. Every ordered pair of them is scored under each relation by features of the words
+(weights in ``cues.toml``), the best pair is the triple, and its score becomes a probability.
 """
 
 from __future__ import annotations
@@ -83,11 +82,9 @@ DECIMALS = 4
 
 
 class ContextResponse(NamedTuple):
-    """A context–response pair.
+    """A context–response pair: the texts of the turns before, oldest first, and the reply.
 
-    Attributes:
-        history: Texts of the turns before, oldest first; may be empty.
-        same_speaker: Whether the last turn of the history is by the speaker of the reply.
+    ``same_speaker``: the last turn before is by the speaker of the reply.
     """
 
     history: tuple[str, ...]
@@ -124,15 +121,11 @@ class ExtractedTriple(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
 class Extraction(msgspec.Struct, frozen=True, omit_defaults=True):
     """The triples of one reply, at most one per relation, the most confident first.
 
-    Attributes:
-        events: Number of events in the reply and the turn before it; ``own`` in the reply.
-        reason: Why there is no triple; empty if there is one.
-        flags: ``truncated`` if a turn was too long, or had too many events, to be read whole.
+    ``reason`` says why there is none. The flag ``truncated``: a turn was too long, or had too many
+    events, to be read whole.
     """
 
     triples: tuple[ExtractedTriple, ...] = ()
-    events: int = 0
-    own: int = 0
     reason: str = ""
     flags: tuple[str, ...] = ()
 
@@ -192,16 +185,13 @@ class TripleExtractor:
         extractions = []
         found = mentions_in(exchanges, self._tagger, kinds)
         for exchange, (mentions, cut) in zip(exchanges, found, strict=True):
-            own = sum(item.own for item in mentions)
-            foreign = None if own else not_english(exchange.reply)
-            if foreign is not None:
-                extractions.append(Extraction(reason=f"the reply {foreign}"))
-                continue
             triples = self._triples(mentions, kinds, least)
-            reason = "no two events are related" if own else "no event was found in the reply"
-            flags = ("truncated",) if cut else ()
-            reason = "" if triples else reason
-            extractions.append(Extraction(triples, len(mentions), own, reason, flags))
+            reason = "" if triples else "no two events are related"
+            if not any(item.own for item in mentions):
+                foreign = not_english(exchange.reply)
+                reason = f"the reply {foreign}" if foreign else "no event was found in the reply"
+                cut = cut and foreign is None
+            extractions.append(Extraction(triples, reason, ("truncated",) if cut else ()))
         return extractions
 
     def _triples(
@@ -321,6 +311,11 @@ class Candidate(NamedTuple):
         """Whether both are in the reply."""
         return "single" if self.head.own and self.tail.own else "pair"
 
+    @property
+    def backward(self) -> bool:
+        """Whether the tail comes before the head in the same turn."""
+        return self.head.own == self.tail.own and self.tail.order < self.head.order
+
 
 def candidates(mentions: Sequence[EventMention], kinds: Sequence[TripleKind]) -> list[Candidate]:
     """Return the ordered pairs of different events of which at least one is in the reply.
@@ -332,13 +327,13 @@ def candidates(mentions: Sequence[EventMention], kinds: Sequence[TripleKind]) ->
         if "cut off" not in item.features:
             words = frozenset(word.lower() for word in item.event.words if isinstance(word, str))
             whole.append((item, carrying_words(item.event) or words))
-    pairs = [
+    pairs = (
         Candidate(head, tail)
         for (head, first), (tail, second) in permutations(whole, 2)
         if (head.own or tail.own)
         and not {"judged", "exclaimed"} & head.features
         and not (first <= second or second <= first)
-    ]
+    )
     return [pair for pair in pairs if pair.kind in kinds]
 
 
@@ -360,8 +355,7 @@ def _people_fit(candidate: Candidate, relation: str) -> bool:
     if relation in ABOUT_ANYONE:
         return True
     head, tail = (mention.event for mention in candidate)
-    first = tail.words[0] if tail.words else ""
-    if isinstance(first, Mention) and first.possessive:
+    if isinstance(tail.words[0], Mention) and tail.words[0].possessive:
         return False  # "my dog barks"
     if "thing" in {head.subject, tail.subject}:
         return head.subject == "thing"
@@ -382,8 +376,8 @@ def _mood_fits(candidate: Candidate, relation: str) -> bool:
     if not {"feeling", "liking"} & tail.features or (head.own and not tail.own):
         return False  # nobody reacts before the other has spoken
     # "That is cool. I ...": a judgement is of what went before it, but for "it is sad that ...".
-    backward = head.own == tail.own and tail.order < head.order
-    return not backward or "judged" not in tail.features or head.lead in {"that", "if", "when"}
+    late = "judged" not in tail.features or head.lead in {"that", "if", "when"}
+    return late or not candidate.backward
 
 
 def is_whole(candidate: Candidate, relation: str) -> bool:
@@ -396,7 +390,7 @@ def is_whole(candidate: Candidate, relation: str) -> bool:
     head, tail = candidate
     if "unsound" in head.features | tail.features or tail.event.subject == "thing":
         return False
-    if "exclaimed" in tail.features and head.own == tail.own and tail.order < head.order:
+    if "exclaimed" in tail.features and candidate.backward:
         return False
     if head.event.subject == "thing":
         return relation.endswith("React") or relation == "oWant"
@@ -422,44 +416,35 @@ def worded(candidate: Candidate, relation: str) -> tuple[str, str]:
 
 
 _COLOURS = (DEGREES | ADVERBS) - {"not", "never", "only", "more", "better", "all", "both", "too"}
-_PERSON = re.compile(r"(Person[XY]) (.+)")
-_WISHING = re.compile(
-    r"(?:(?:would|really|just|also) )*"
+_WISH = re.compile(
+    r"(Person[XY]) (?:(?:would|really|just|also) )*"
     r"(?:wants|needs|hopes|likes|loves|plans|tries|has|wishes|intends) to (\w+)(.*)"
 )
 
 
 def _plain(text: str) -> str:
     """Drop the words that only colour a clause."""
-    words = text.split()
-    plain = [w for i, w in enumerate(words) if i == 0 or w not in _COLOURS]
+    first, *rest = text.split()
+    plain = [first, *(word for word in rest if word not in _COLOURS)]
     return " ".join(plain) if len(plain) > 1 else text
 
 
 def _as_wish(tail: str) -> str:
     """Turn "PersonY helps" into "PersonY wants to help"."""
-    match = _PERSON.fullmatch(tail)
-    if not match:
+    if wish := _WISH.fullmatch(tail):
+        return f"{wish[1]} wants to {wish[2]}{wish[3]}"
+    person, _, rest = tail.partition(" ")
+    verb, _, others = rest.partition(" ")
+    wished = verb in {"wants", "hopes", "wishes"} or not is_verb(verb)
+    if wished or person not in {"PersonX", "PersonY"}:
         return tail
-    person, rest = match.groups()
-    first, _, others = rest.partition(" ")
-    if wished := _WISHING.fullmatch(rest):
-        return f"{person} wants to {wished[1]}{wished[2]}"
-    if first in {"wants", "hopes", "wishes", "doesn't", "not"}:
-        return tail
-    verb = {"is": "be", "has": "have", "does": "do"}.get(first) or (
-        base_form(first) if is_verb(first) else ""
-    )
-    return f"{person} wants to {verb} {others}".rstrip() if verb else tail
+    return f"{person} wants to {base_form(verb)} {others}".rstrip()
 
 
 def _as_event(tail: str) -> str:
     """Turn "PersonX wants to help" into "PersonX helps"."""
-    match = _PERSON.fullmatch(tail)
-    wished = _WISHING.fullmatch(match[2]) if match else None
-    if not match or not wished or not is_verb(wished[1]):
-        return tail
-    return f"{match[1]} {present(wished[1])}{wished[2]}"
+    wish = _WISH.fullmatch(tail)
+    return f"{wish[1]} {present(wish[2])}{wish[3]}" if wish and is_verb(wish[2]) else tail
 
 
 LEADS = {

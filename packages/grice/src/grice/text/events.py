@@ -192,7 +192,7 @@ def _with_subject(words: list[str], said_by: Speaker) -> Event | None:
     if first in SUBJECTS:
         party = parties[SUBJECTS[first]]
         subject = [Mention(party)]
-    elif first in INDEFINITE and (second in AUXILIARIES | ADVERBS or is_verb(second)):
+    elif first in INDEFINITE and (second in ADVERBS or is_verb(second)):
         plural = first in PLURAL_INDEFINITE
     elif first in THINGS:
         there = first in {"here", "there"} and second in {"are", "were"}
@@ -287,7 +287,7 @@ def mark_people(words: list[str], parties: dict[str, Party]) -> list[str | Menti
         elif lower in OBJECTS and (lower != "us" or before != "the"):
             out.append(Mention(parties[OBJECTS[lower]]))
         elif isinstance(before, Mention) and words[i - 1].lower() in {"i", "he", "she", "we"}:
-            agrees = (is_verb(lower) or lower in AUXILIARIES) and lower not in MODALS
+            agrees = is_verb(lower) and lower not in MODALS
             out.append(present(lower) if agrees else word)
         else:
             out.append(word)
@@ -321,8 +321,8 @@ def predicate(words: list[str], *, plural: bool) -> list[str]:
     """Return a predicate in the simple present."""
     verb, rest = simple_present(words)
     if plural and verb:
-        last = base_form(verb[-1]) if is_verb(verb[-1]) else verb[-1]
-        verb = [_AGREED.get(w, w) for w in verb[:-1]] + [_AGREED.get(verb[-1], last)]
+        *before, last = verb
+        verb = [*(_AGREED.get(w, w) for w in before), _AGREED.get(last, base_form(last))]
     return [*verb, *rest]
 
 
