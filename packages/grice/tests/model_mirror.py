@@ -48,7 +48,6 @@ HALVES = [
 COMMON = """
 summary = "A model of a few numbers"
 kind = "causal-lm"
-family = "llama"
 licence = "{licence}"
 training = "nothing"
 disk = 3_000_000

@@ -414,7 +414,7 @@ def test_models_of_each_family_and_source_answer(
 
 def test_a_missing_model_names_the_command_that_fetches_it(models, chat, capsys):
     for reference, command in (
-        ("model:tiny", "fetch it: grice models get model:tiny\n"),
+        ("model:tiny", "not fetched yet: tiny; run: grice models get model:tiny\n"),
         ("model:tinny", "there is no model 'tinny', here or in the index; did you mean 'tiny'?"),
         (REFERENCE, f"grice models add {REFERENCE} --licence"),
     ):

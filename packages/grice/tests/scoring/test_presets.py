@@ -108,19 +108,17 @@ def test_an_unfinished_run_is_not_finished_with_another_preset(
 def test_a_preset_whose_models_are_missing_names_the_command(
     config, chat, tmp_path, capsys, preset
 ):
-    command = f"fetch them: grice models get {preset}\n"
+    command = f"; run: grice models get {preset}\n"
     assert score(chat, "--models", preset) == 2
     assert command in capsys.readouterr().err
     assert main(["models", "use", preset]) == 2
     assert command in capsys.readouterr().err
-    with pytest.raises(ModelError, match="are not here"):
+    with pytest.raises(ModelError, match="not fetched yet"):
         grice.load("log_length", models=preset)
     own = tmp_path / "own.toml"
     own.write_text('summary = "one"\nmodels = ["medium"]\n', "utf-8")
     assert score(chat, "--models", own) == 2
-    assert "the model 'medium' is not here; fetch it: grice models get model:medium" in (
-        capsys.readouterr().err
-    )
+    assert "not fetched yet: medium; run: grice models get model:medium" in capsys.readouterr().err
 
 
 def test_the_model_of_the_chosen_preset_is_not_removed(config, tmp_path, capsys):

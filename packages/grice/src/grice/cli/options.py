@@ -113,14 +113,14 @@ def opened_models(
 
 def recommend_larger(metrics: Collection[str] = ()) -> None:
     """Name the gain of the largest preset, if it changes a score."""
-    from grice.models.store import find_stored, known_models
+    from grice.models.store import known_models, stored_models
     from grice.scoring.presets import named_preset
 
     with suppress(GriceError):  # a finished run does not fail by a file of settings
         preset = named_preset(LARGE)
         if metrics and not {*preset.metrics, *preset.options}.intersection(metrics):
             return
-        missing = [known_models()[name] for name in preset.models if find_stored(name) is None]
+        missing = [known_models()[name] for name in {*preset.models} - stored_models().keys()]
         size = sum(entry.download or 0 for entry in missing) / 1e9
         fetch = f"grice models get {LARGE} ({size:.1f} GB to fetch), then " if missing else ""
         note(f"{LARGE} finds more {preset.finds}: {fetch}grice score --models {LARGE}")

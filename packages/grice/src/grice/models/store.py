@@ -1,11 +1,9 @@
 """Models by name: those of the index, and model folders on this machine.
 
 The index is ``data/models/index.toml``; a file ``models.toml`` of the same form in the user's
-folder of settings adds other models. Figures that are not measured are left out.
-
-``GRICE_MODELS`` lists folders of models as ``PATH`` lists programs: all are read, the first is
-written. Without it there is one, ``models`` in the user's cache folder. A model in it is complete
-or absent.
+folder of settings adds other models. ``GRICE_MODELS`` lists folders of models as ``PATH`` lists
+programs: all are read, the first is written; without it there is one, ``models`` in the user's
+cache folder. A model in it is complete or absent.
 """
 
 from __future__ import annotations
@@ -16,7 +14,7 @@ import shutil
 from contextlib import contextmanager, suppress
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
 
@@ -42,7 +40,7 @@ class Wheel(NamedTuple):
     bytes: int
 
 
-class HubFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class HubFile(msgspec.Struct, frozen=True, kw_only=True):
     """A file of a Hugging Face repository."""
 
     path: str
@@ -74,9 +72,8 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     files: tuple[HubFile, ...] = ()
 
     def __post_init__(self) -> None:
-        of_hub, of_wheels = ("repo", "commit", "files"), ("package", "version", "file", "member")
-        needed: tuple[str, ...] = of_hub if self.type == "hf" else of_wheels
-        if missing := [name for name in needed if not getattr(self, name)]:
+        needed = "repo commit files" if self.type == "hf" else "package version file member"
+        if missing := [name for name in needed.split() if not getattr(self, name)]:
             raise ValueError(f"a source of type {self.type} needs {', '.join(missing)}")
 
     @property
@@ -103,30 +100,37 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         ]
 
 
-class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ModelFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """Facts of a model; None means not measured.
+
+    Attributes:
+        disk: Bytes of the model folder.
+        memory: Bytes of resident memory that the model adds.
+    """
+
+    name: str = ""
+    summary: str
+    kind: str
+    licence: str
+    training: str
+    disk: int | None = None
+    memory: int | None = None
+    measured: tuple[Quality, ...] = ()
+
+
+class Entry(ModelFacts, frozen=True, kw_only=True):
     """A model of the index.
 
     Attributes:
         title: Name of the model in its card and in signatures.
         origin: Repository of the authors, where the source is another one.
-        disk: Bytes of the model folder; None means not measured.
         settings: Settings of its card.
     """
 
     title: str
-    summary: str
-    kind: str
-    family: str
-    licence: str
-    training: str
     source: Source
-    parameters: int | None = None
     origin: str = ""
-    disk: int | None = None
-    memory: int | None = None
     settings: dict[str, str | int | float | list[float]] = {}
-    measured: tuple[Quality, ...] = ()
-    name: str = ""
 
     @property
     def download(self) -> int:
@@ -168,26 +172,19 @@ def stored_models() -> dict[str, Path]:
     return by_name
 
 
-def find_stored(name: str) -> Path | None:
-    """Return the folder of a model by name; None if there is none."""
-    return stored_models().get(name)
-
-
 def check_stored(names: Sequence[str], preset: str = "") -> None:
     """Check that models are here; a preset is named by the command that fetches them."""
-    missing = [name for name in names if find_stored(name) is None]
-    known = known_models()
+    here, known = stored_models(), known_models()
+    missing = [name for name in names if name not in here]
     for name in missing:
         if name not in known:
-            near = did_you_mean(name, {*known, *stored_models()})
+            near = did_you_mean(name, {*known, *here})
             raise ModelError(
                 f"there is no model {name!r}, here or in the index{near} (grice models list)"
             )
     if missing:
-        several = len(missing) > 1
         raise ModelError(
-            f"the model{'s' * several} {' and '.join(map(repr, missing))} "
-            f"{'are' if several else 'is'} not here; fetch {'them' if several else 'it'}: "
+            f"not fetched yet: {', '.join(missing)}; run: "
             f"grice models get {preset or ' '.join(f'model:{name}' for name in missing)}"
         )
 
@@ -195,7 +192,7 @@ def check_stored(names: Sequence[str], preset: str = "") -> None:
 def stored(name: str) -> Path:
     """Return the folder of a model by name, or say how to fetch it."""
     check_stored([name])
-    return cast("Path", find_stored(name))
+    return stored_models()[name]
 
 
 def stored_model(place: str) -> ModelFolder:
@@ -283,44 +280,34 @@ def remove(name: str) -> Path:
     return folder
 
 
-class ModelInfo(msgspec.Struct, frozen=True, kw_only=True):
+class ModelInfo(ModelFacts, frozen=True, kw_only=True):
     """A model of the index, or one that is here.
 
     Attributes:
         command: The command that fetches it; empty if it is here, or in no index.
-        disk: Bytes of the model folder; None means not measured.
+        download: Bytes to fetch.
     """
 
-    name: str
-    summary: str
-    kind: str
-    licence: str
-    training: str
     source: str
     folder: str | None = None
     command: str = ""
     download: int | None = None
-    disk: int | None = None
-    memory: int | None = None
-    measured: tuple[Quality, ...] = ()
 
 
 def list_models(names: Sequence[str] = ()) -> list[ModelInfo]:
     """Return the models of the index in its order, then the others that are here."""
     here, known = stored_models(), known_models()
-    for name in names:
-        if name not in known:
-            stored(name)
-    names = names or [*known, *(name for name in here if name not in known)]
+    check_stored([name for name in names if name not in known])
+    names = names or [*dict.fromkeys([*known, *here])]
     return [_info(name, here.get(name), known.get(name)) for name in names]
 
 
 def _info(name: str, folder: Path | None, entry: Entry | None) -> ModelInfo:
     facts: dict[str, Any]
     if entry:
-        same = ("summary", "kind", "licence", "training", "download", "disk", "memory", "measured")
-        facts = {fact: getattr(entry, fact) for fact in same}
-        facts |= {"source": entry.source.reference, "command": f"grice models get model:{name}"}
+        facts = {fact: getattr(entry, fact) for fact in ModelFacts.__struct_fields__}
+        facts |= {"source": entry.source.reference, "download": entry.download}
+        facts["command"] = f"grice models get model:{name}"
     else:
         try:
             card = read_card(folder or Path())
@@ -328,8 +315,8 @@ def _info(name: str, folder: Path | None, entry: Entry | None) -> ModelInfo:
             card = Card(name, "?", "", str(error), "?", {})
         facts = {fact: getattr(card, fact) for fact in ("summary", "kind", "licence", "source")}
         training = "; ".join(card.training.data) or "not stated"
-        facts |= {"training": training, "measured": card.quality}
+        facts |= {"name": name, "training": training, "measured": card.quality}
     if folder:
         disk = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
         facts |= {"folder": str(folder), "disk": disk, "command": ""}
-    return ModelInfo(name=name, **facts)
+    return ModelInfo(**facts)
