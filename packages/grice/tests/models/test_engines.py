@@ -10,8 +10,7 @@ import pytest
 from decoders import FEED, weights, write_folder
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
-from grice.errors import ModelError, ModelFolderError
-from grice.models.cache import Cache
+from grice.errors import GriceError, ModelFolderError
 from grice.models.download import make_model
 from grice.models.folder import open_folder
 from grice.models.loader import ModelLoader
@@ -237,7 +236,7 @@ def test_an_engine_that_is_not_installed_is_named_with_its_extra(
 ):
     monkeypatch.setitem(sys.modules, missing, None)
     directory = folder(kept(tmp_path), tmp_path / "b", kind)
-    with pytest.raises(ModelError, match=rf'pip install "grice\[{extra}\]"'):
+    with pytest.raises(GriceError, match=rf'pip install "grice\[{extra}\]"'):
         opened(directory, PairClassifier)
 
 
@@ -258,14 +257,21 @@ def made(tmp_path):
     directory = folder(kept(tmp_path), tmp_path / "b", "onnx-nli")
     seen = []
 
-    def make(outputs=2, labels=("no", "yes"), positive="yes", threads=1):
-        def logits(ids, types):
-            seen.append((ids, types))
-            return np.array([len(ids), *range(1, outputs)], np.float32)
+    def make(outputs=2, labels=("no", "yes"), positive="yes"):
+        class Network:
+            engine = "test"
 
-        settings = LabelSettings(20, list(labels), positive)
-        return CrossEncoder(
-            open_folder(directory), settings, logits, Cache(None), engine="test", threads=threads
+            def __init__(self, folder): ...
+
+            def __call__(self, ids, types):
+                seen.append((ids, types))
+                return np.array([len(ids), *range(1, outputs)], np.float32)
+
+        class Stub(CrossEncoder):
+            network = Network
+
+        return Stub(
+            open_folder(directory), LabelSettings(20, list(labels), positive), ModelLoader()
         )
 
     return make, seen

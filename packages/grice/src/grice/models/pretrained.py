@@ -4,7 +4,8 @@ For architectures that CTranslate2 lacks (DeBERTa, ModernBERT, ELECTRA) or check
 ONNX. An ONNX graph takes ``input_ids``, ``attention_mask`` and perhaps ``token_type_ids``, as
 exporters for transformers write it; its first output counts. transformers opens the folder of a
 checkpoint offline, from safetensors alone, without code of the checkpoint, on a GPU if there is
-one. Arithmetic is float32, or that of the graph.
+one. Arithmetic is float32, or that of the graph. Texts are computed one at a time, since in
+floating point a row depends on those beside it.
 """
 
 from __future__ import annotations
@@ -15,23 +16,22 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import msgspec
 import numpy as np
 
-from grice.errors import ModelError, ModelFolderError, os_reason
+from grice.errors import ModelFolderError, imported, os_reason
 from grice.models.causal import MIN_TOKENS, CausalSettings, WindowedLM
 from grice.models.download import copy_files
 from grice.models.loader import Settings, model_type
 from grice.models.protocols import CausalLM, Encoder, PairClassifier
-from grice.models.tokenization import CHARACTERS, beginning, ending, open_tokenizer, run_apart
+from grice.models.tokenization import beginning, ending, is_longer, open_tokenizer, run_apart
 from grice.numeric import sigmoid, softmax
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
     from types import ModuleType
 
     from numpy.typing import NDArray
     from tokenizers import Encoding
 
-    from grice.models.cache import Cache
     from grice.models.causal import Tokens
     from grice.models.folder import CardValue, ModelFolder
     from grice.models.loader import ModelLoader, ModelType
@@ -57,13 +57,13 @@ def keep_checkpoint(source: Path, target: Path) -> dict[str, CardValue]:
     The labels are those of the checkpoint in lower case; the positive one is ``entailment`` where
     there is one, else the last.
     """
-    needed = ("config.json", "tokenizer.json")
+    needed = ["config.json", "tokenizer.json"]
     for name in needed:
         if not (source / name).is_file():
             raise ModelFolderError(f"{source}: no checkpoint of transformers, {name} is missing")
-    graphs = [at for at in (source / "model.onnx", source / "onnx" / "model.onnx") if at.is_file()]
-    weights = sorted(path.name for path in source.glob("*.safetensors*"))
-    if not graphs and not weights:
+    graph = next((at for at in ("model.onnx", "onnx/model.onnx") if (source / at).is_file()), "")
+    weights = [] if graph else sorted(path.name for path in source.glob("*.safetensors*"))
+    if not graph and not weights:
         raise ModelFolderError(f"{source}: holds neither model.onnx nor *.safetensors")
     path = source / "config.json"
     try:
@@ -72,20 +72,99 @@ def keep_checkpoint(source: Path, target: Path) -> dict[str, CardValue]:
         raise ModelFolderError(f"{path}: cannot be read: {os_reason(error)}") from error
     except msgspec.DecodeError as error:
         raise ModelFolderError(f"{path}: no configuration of transformers: {error}") from error
-    copy_files(source, target, [*needed, *(() if graphs else weights)])
-    for graph in graphs[:1]:
-        copy_files(graph.parent, target, [graph.name])
+    copy_files(source, target, [*needed, *weights])
+    if graph:
+        copy_files((source / graph).parent, target, ["model.onnx"])
     # The positions of RoBERTa begin after the padding.
     first = (config.pad_token_id or 0) + 1 if "roberta" in config.model_type else 0
     settings: dict[str, CardValue] = {
         "max_tokens": min(MAX_TOKENS, config.max_position_embeddings - first),
         "dimensions": config.hidden_size,
     }
-    labels = [config.id2label[key].lower() for key in sorted(config.id2label, key=int)]
-    if labels:
+    if labels := [config.id2label[key].lower() for key in sorted(config.id2label, key=int)]:
         settings["labels"] = labels
         settings["positive"] = "entailment" if "entailment" in labels else labels[-1]
     return settings
+
+
+class OnnxNetwork:
+    """An ONNX graph with the inputs of transformers."""
+
+    def __init__(self, folder: ModelFolder) -> None:
+        runtime = imported("onnxruntime", f"{folder.path}: type {folder.card.kind}", "onnx")
+        options = runtime.SessionOptions()
+        # Batches run beside each other, each on one core, as in every engine here.
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        path = folder.file("model.onnx")
+        self.engine = f"ort-{runtime.__version__}"
+        self._session: Any = runtime.InferenceSession(
+            str(path), options, providers=["CPUExecutionProvider"]
+        )
+        self._takes = {given.name for given in self._session.get_inputs()}
+        needed = {"input_ids", "attention_mask"}
+        if not needed <= self._takes or self._takes - needed > {"token_type_ids"}:
+            raise ModelFolderError(
+                f"{path}: takes {', '.join(sorted(self._takes))}; input_ids, "
+                "attention_mask and perhaps token_type_ids are expected"
+            )
+
+    def __call__(self, ids: list[int], types: list[int]) -> NDArray[np.float32]:
+        """Return the first output for one text."""
+        given = {"input_ids": ids, "attention_mask": [1] * len(ids), "token_type_ids": types}
+        arrays = {k: np.array([v], np.int64) for k, v in given.items() if k in self._takes}
+        (output,) = self._session.run([self._session.get_outputs()[0].name], arrays)
+        return np.asarray(output[0], np.float32)
+
+
+class TransformersNetwork:
+    """A network of transformers on the device that is there."""
+
+    def __init__(self, folder: ModelFolder, auto: str = "SequenceClassification") -> None:
+        needs = f"{folder.path}: type {folder.card.kind}"
+        self.torch = torch = imported("torch", needs, "transformers")
+        transformers = imported("transformers", needs, "transformers")
+        self.device = "cuda" if torch.cuda.is_available() else "cpu"
+        self.engine = f"transformers-{transformers.__version__}/torch-{torch.__version__}"
+        with quiet(transformers):
+            opened, report = getattr(transformers, f"AutoModelFor{auto}").from_pretrained(
+                folder.path,
+                local_files_only=True,
+                trust_remote_code=False,
+                use_safetensors=True,
+                output_loading_info=True,
+            )
+        # They would be initialised at random.
+        if missing := sorted(report["missing_keys"]):
+            raise ModelFolderError(f"{folder.path}: weight {missing[0]} is missing")
+        self._model = opened.float().eval().to(self.device)
+        self._has_types = int(getattr(opened.config, "type_vocab_size", 0) or 0) > 1
+
+    def logits(self, ids: list[int], types: list[int]) -> Any:  # noqa: ANN401 - a tensor
+        """Return the outputs for one text."""
+        given = {"input_ids": ids, "attention_mask": [1] * len(ids)}
+        given |= {"token_type_ids": types} if self._has_types else {}
+        arrays = {k: self.torch.tensor([v], device=self.device) for k, v in given.items()}
+        with self.torch.inference_mode():
+            return self._model(**arrays).logits[0]
+
+    def __call__(self, ids: list[int], types: list[int]) -> NDArray[np.float32]:
+        """Return the outputs for one text as an array."""
+        return np.asarray(self.logits(ids, types).cpu().numpy(), np.float32)
+
+
+@contextmanager
+def quiet(transformers: ModuleType) -> Iterator[None]:
+    """Switch off progress bars and reports of new heads while weights are loaded."""
+    settings = transformers.utils.logging
+    bars, verbosity = settings.is_progress_bar_enabled(), settings.get_verbosity()
+    settings.disable_progress_bar()
+    settings.set_verbosity_error()
+    try:
+        yield
+    finally:
+        settings.set_verbosity(verbosity)
+        if bars:
+            settings.enable_progress_bar()
 
 
 class LabelSettings(Settings, frozen=True):
@@ -106,32 +185,24 @@ class CrossEncoder:
     """A classifier of pairs: probabilities of its labels, or of the positive one.
 
     Of the right side the first half of what the model reads is kept, of the left side the end.
-    Pairs are computed one at a time, since in floating point a row depends on those beside it.
     """
 
-    def __init__(
-        self,
-        folder: ModelFolder,
-        settings: LabelSettings,
-        logits: Callable[[list[int], list[int]], NDArray[np.float32]],
-        cache: Cache,
-        *,
-        engine: str,
-        threads: int,
-    ) -> None:
+    network: type[OnnxNetwork] | type[TransformersNetwork]
+
+    def __init__(self, folder: ModelFolder, settings: LabelSettings, loader: ModelLoader) -> None:
         if settings.positive not in settings.labels:
             raise ModelFolderError(
                 f"{folder.path / 'card.toml'}: settings.positive: one of "
                 f"{', '.join(settings.labels)} is needed, found {settings.positive!r}"
             )
-        self.identity = f"{folder.identity}/{engine}"
+        self._network = self.network(folder)
+        self.identity = f"{folder.identity}/{self._network.engine}"
         self.labels = tuple(settings.labels)
         self._positive = settings.labels.index(settings.positive)
         self._tokenizer = open_tokenizer(folder)
         self._room = settings.max_tokens - self._tokenizer.num_special_tokens_to_add(is_pair=True)
-        self._logits = logits
-        self._cache = cache
-        self._threads = threads
+        self._cache = loader.cache
+        self._threads = loader.workers if self.network is OnnxNetwork else 1
 
     def classify(self, pairs: Sequence[Pair]) -> list[float]:
         """Return the probability of the positive label for each pair, 0 to 1."""
@@ -149,8 +220,7 @@ class CrossEncoder:
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
         """Return for each text whether it is longer than half of what the model reads."""
-        most = self._room // 2
-        return [len(self._encoded(beginning(text, most + 1)).ids) > most for text in texts]
+        return [is_longer(self._tokenizer, text, self._room // 2) for text in texts]
 
     def _probabilities(self, pair: tuple[str, ...]) -> NDArray[np.float32]:
         *left, right = pair
@@ -160,7 +230,7 @@ class CrossEncoder:
         first = self._encoded(ending(" ".join(left), room))
         first.truncate(room, direction="left")
         read = self._tokenizer.post_process(first, second, True)
-        logits = self._logits(read.ids, read.type_ids)
+        logits = self._network(read.ids, read.type_ids)
         if len(logits) != len(self.labels):
             raise ModelFolderError(
                 f"{self.identity}: {len(logits)} outputs for the labels {', '.join(self.labels)}"
@@ -171,59 +241,30 @@ class CrossEncoder:
         return self._tokenizer.encode(text, add_special_tokens=False)
 
 
-def _pair_types(
-    engine: str, opened: Callable[[ModelFolder, LabelSettings, ModelLoader], CrossEncoder]
-) -> tuple[ModelType[PairClassifier], ...]:
-    """Return the types of classifiers (relevance of a reply) and of NLI models on an engine."""
-    return tuple(
-        model_type(
-            f"{engine}-{suffix}",
-            task=task,
-            protocol=PairClassifier,
-            settings=LabelSettings,
-            convert=keep_checkpoint,
-        )(opened)
-        for suffix, task in (("classifier", "relevance"), ("nli", "entailment"))
-    )
+class OnnxCrossEncoder(CrossEncoder):
+    """A classifier of pairs on ONNX Runtime."""
+
+    network = OnnxNetwork
 
 
-class _Graph:
-    """An ONNX graph with the inputs of transformers."""
+class TransformersCrossEncoder(CrossEncoder):
+    """A classifier of pairs on transformers, by all threads of torch."""
 
-    def __init__(self, folder: ModelFolder) -> None:
-        try:
-            import onnxruntime
-        except ImportError:
-            raise _not_installed(folder, "ONNX Runtime", "onnx") from None
-        options = onnxruntime.SessionOptions()
-        # Batches run beside each other, each on one core, as in every engine here.
-        options.intra_op_num_threads = options.inter_op_num_threads = 1
-        path = folder.file("model.onnx")
-        self.engine = f"ort-{onnxruntime.__version__}"
-        self._session: Any = onnxruntime.InferenceSession(
-            str(path), options, providers=["CPUExecutionProvider"]
-        )
-        self._takes = {given.name for given in self._session.get_inputs()}
-        needed = {"input_ids", "attention_mask"}
-        if not needed <= self._takes or self._takes - needed > {"token_type_ids"}:
-            raise ModelFolderError(
-                f"{path}: takes {', '.join(sorted(self._takes))}; input_ids, "
-                "attention_mask and perhaps token_type_ids are expected"
-            )
-
-    def __call__(self, ids: list[int], types: list[int]) -> NDArray[np.float32]:
-        """Return the first output for one text."""
-        given = {"input_ids": ids, "attention_mask": [1] * len(ids), "token_type_ids": types}
-        arrays = {k: np.array([v], np.int64) for k, v in given.items() if k in self._takes}
-        (output,) = self._session.run([self._session.get_outputs()[0].name], arrays)
-        return np.asarray(output[0], np.float32)
+    network = TransformersNetwork
 
 
-def _not_installed(folder: ModelFolder, engine: str, extra: str) -> ModelError:
-    return ModelError(
-        f"{folder.path}: a model of type {folder.card.kind} runs on {engine}: "
-        f'pip install "grice[{extra}]"'
-    )
+def _pair_type(name: str, task: str, opened: type[CrossEncoder]) -> ModelType[PairClassifier]:
+    return model_type(
+        name, task=task, protocol=PairClassifier, settings=LabelSettings, convert=keep_checkpoint
+    )(opened)
+
+
+onnx_classifier = _pair_type("onnx-classifier", "relevance", OnnxCrossEncoder)
+onnx_nli = _pair_type("onnx-nli", "entailment", OnnxCrossEncoder)
+transformers_classifier = _pair_type(
+    "transformers-classifier", "relevance", TransformersCrossEncoder
+)
+transformers_nli = _pair_type("transformers-nli", "entailment", TransformersCrossEncoder)
 
 
 class OnnxEncoderSettings(Settings, frozen=True):
@@ -240,13 +281,12 @@ class OnnxEncoder:
     def __init__(
         self, folder: ModelFolder, settings: OnnxEncoderSettings, loader: ModelLoader
     ) -> None:
-        self._graph = _Graph(folder)
-        self.identity = f"{folder.identity}/{self._graph.engine}"
+        self._network = OnnxNetwork(folder)
+        self.identity = f"{folder.identity}/{self._network.engine}"
         self.dimensions = settings.dimensions
         self._pooling = settings.pooling
         self._tokenizer = open_tokenizer(folder)
-        added = self._tokenizer.num_special_tokens_to_add(is_pair=False)
-        self._room = settings.max_tokens - added
+        self._room = settings.max_tokens - self._tokenizer.num_special_tokens_to_add(is_pair=False)
         self._cache, self._threads = loader.cache, loader.workers
 
     def encode(self, texts: Sequence[str]) -> list[Vector]:
@@ -260,11 +300,7 @@ class OnnxEncoder:
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
         """Return for each text whether it holds more tokens than the model reads."""
-        return [
-            len(text) > self._room * CHARACTERS
-            or len(self._tokenizer.encode(text, add_special_tokens=False).ids) > self._room
-            for text in texts
-        ]
+        return [is_longer(self._tokenizer, text, self._room) for text in texts]
 
     def _vector(self, text: str) -> Vector:
         read = self._tokenizer.encode(ending(text, self._room), add_special_tokens=False)
@@ -272,7 +308,7 @@ class OnnxEncoder:
             return np.zeros(self.dimensions, np.float32)
         read.truncate(self._room, direction="left")
         whole = self._tokenizer.post_process(read, None, True)
-        states = self._graph(whole.ids, whole.type_ids)
+        states = self._network(whole.ids, whole.type_ids)
         if states.ndim != 2 or states.shape[1] != self.dimensions:
             raise ModelFolderError(
                 f"{self.identity}: states of shape {states.shape}; {self.dimensions} dimensions a "
@@ -291,73 +327,13 @@ onnx_encoder = model_type(
 )(OnnxEncoder)
 
 
-def _on_onnx(folder: ModelFolder, settings: LabelSettings, loader: ModelLoader) -> CrossEncoder:
-    graph = _Graph(folder)
-    return CrossEncoder(
-        folder, settings, graph, loader.cache, engine=graph.engine, threads=loader.workers
-    )
-
-
-onnx_classifier, onnx_nli = _pair_types("onnx", _on_onnx)
-
-
-class _Network:
-    """A network of transformers on the device that is there."""
-
-    def __init__(self, folder: ModelFolder, auto: str) -> None:
-        try:
-            import torch
-            import transformers
-        except ImportError:
-            raise _not_installed(folder, "transformers", "transformers") from None
-        self.torch: Any = torch
-        self.device = "cuda" if torch.cuda.is_available() else "cpu"
-        self.engine = f"transformers-{transformers.__version__}/torch-{torch.__version__}"
-        auto_class: Any = getattr(transformers, auto)
-        with quiet(transformers):
-            opened, report = auto_class.from_pretrained(
-                folder.path,
-                local_files_only=True,
-                trust_remote_code=False,
-                use_safetensors=True,
-                output_loading_info=True,
-            )
-        # They would be initialised at random.
-        if missing := sorted(report["missing_keys"]):
-            raise ModelFolderError(f"{folder.path}: weight {missing[0]} is missing")
-        self._model = opened.float().eval().to(self.device)
-        self.config = opened.config
-
-    def logits(self, **given: list[int]) -> Any:  # noqa: ANN401 - a tensor
-        """Return the outputs for one text."""
-        torch = self.torch
-        arrays = {k: torch.tensor([v], device=self.device) for k, v in given.items()}
-        with torch.inference_mode():
-            return self._model(**arrays).logits[0]
-
-
-@contextmanager
-def quiet(transformers: ModuleType) -> Iterator[None]:
-    """Switch off progress bars and reports of new heads while weights are loaded."""
-    settings = transformers.utils.logging
-    bars, verbosity = settings.is_progress_bar_enabled(), settings.get_verbosity()
-    settings.disable_progress_bar()
-    settings.set_verbosity_error()
-    try:
-        yield
-    finally:
-        settings.set_verbosity(verbosity)
-        if bars:
-            settings.enable_progress_bar()
-
-
 class TransformersCausalLM(WindowedLM):
     """A causal language model; one text at a time, by all threads of torch."""
 
     def __init__(self, folder: ModelFolder, settings: CausalSettings, loader: ModelLoader) -> None:
         super().__init__(folder, settings, loader)
         self.threads = 1
-        self._network = _Network(folder, "AutoModelForCausalLM")
+        self._network = TransformersNetwork(folder, "CausalLM")
         self.identity = f"{folder.identity}/{self._network.engine}"
 
     def _window_log_probabilities(self, windows: list[Tokens]) -> list[list[float]]:
@@ -366,8 +342,7 @@ class TransformersCausalLM(WindowedLM):
     def _log_probabilities(self, tokens: Tokens) -> list[float]:
         # Every token is one of the vocabulary: it comes from the same tokenizer.
         ids = [self.tokenizer.token_to_id(token) or 0 for token in tokens]
-        logits = self._network.logits(input_ids=ids)
-        values = logits[:-1].log_softmax(-1)
+        values = self._network.logits(ids, [])[:-1].log_softmax(-1)
         taken = self._network.torch.tensor(ids[1:], device=self._network.device)
         chosen: list[float] = values.gather(-1, taken[:, None])[:, 0].tolist()
         return chosen
@@ -380,20 +355,3 @@ transformers_causal_lm = model_type(
     settings=CausalSettings,
     convert=keep_checkpoint,
 )(TransformersCausalLM)
-
-
-def _on_transformers(
-    folder: ModelFolder, settings: LabelSettings, loader: ModelLoader
-) -> CrossEncoder:
-    network = _Network(folder, "AutoModelForSequenceClassification")
-    types = int(getattr(network.config, "type_vocab_size", 0) or 0) > 1
-
-    def logits(ids: list[int], type_ids: list[int]) -> NDArray[np.float32]:
-        given = {"input_ids": ids, "attention_mask": [1] * len(ids)}
-        output = network.logits(**given, **({"token_type_ids": type_ids} if types else {}))
-        return np.asarray(output.cpu().numpy(), np.float32)
-
-    return CrossEncoder(folder, settings, logits, loader.cache, engine=network.engine, threads=1)
-
-
-transformers_classifier, transformers_nli = _pair_types("transformers", _on_transformers)
