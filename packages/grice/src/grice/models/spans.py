@@ -38,18 +38,13 @@ if TYPE_CHECKING:
 
 OUTSIDE, BEGIN, INSIDE = range(3)
 TAGS = 3
-
 CHARACTERS = 600
-"""Most characters tagged at once. A longer text is cut at the ends of sentences, so that no part
-of it is lost to the encoder's limit."""
-
+"""Most characters tagged at once; a longer text is cut at the ends of sentences."""
 WINDOWS = 512
 """Windows read at once: their states take some 20 MB for texts of common length. While these are
 decoded the next ones are read, which needs the engine and hardly the interpreter."""
-
 ALWAYS_READ = 200
 """A window of so many characters has fewer tokens than any encoder reads: it is never cut."""
-
 NEVER = -1e4
 """Log weight of a transition that cannot be."""
 
@@ -82,21 +77,6 @@ class _Window(NamedTuple):
             for a, b in pairwise(cut_places(self.content, most, most))
             if self.content[a:b].strip()
         ]
-
-    def was_truncated(self, offsets: Offsets) -> bool:
-        """Return whether the encoder left out the beginning of a long window."""
-        if len(self.content) <= ALWAYS_READ:
-            return False
-        first = min((start for start, end in offsets if end > start), default=0)
-        return bool(self.content[:first].strip())
-
-
-class _TokenStates(NamedTuple):
-    """A window with the states of the tokens that stand for some of its text."""
-
-    window: _Window
-    states: Array
-    offsets: Offsets
 
 
 class SpanHead:
@@ -144,17 +124,17 @@ class SpanHead:
         windows = [window for text in whole for window in text.cut(CHARACTERS)]
         windows.sort(key=lambda window: len(window.content))
         for block, answers in self._read_ahead(windows):
-            read = []
+            read: list[tuple[_Window, Array, Offsets]] = []
             for window, (states, offsets) in zip(block, answers, strict=True):
-                if window.was_truncated(offsets):
-                    windows += window.cut(-(-len(window.content) // 2))
-                    continue
                 inner = [i for i, (start, end) in enumerate(offsets) if end > start]
-                if inner:
-                    read.append(_TokenStates(window, states[inner], [offsets[i] for i in inner]))
-            read.sort(key=lambda each: -len(each.states))
-            for each, spans in zip(read, self._spans(read) if read else (), strict=True):
-                tagged[each.window.text] += spans
+                first = offsets[inner[0]][0] if inner else 0
+                if len(window.content) > ALWAYS_READ and window.content[:first].strip():
+                    windows += window.cut(-(-len(window.content) // 2))
+                elif inner:
+                    read.append((window, states[inner], [offsets[i] for i in inner]))
+            read.sort(key=lambda each: -len(each[2]))
+            for (window, *_), spans in zip(read, self._spans(read) if read else (), strict=True):
+                tagged[window.text] += spans
         return [tuple(sorted(spans)) for spans in tagged]
 
     def _read_ahead(
@@ -164,8 +144,7 @@ class SpanHead:
         with ThreadPoolExecutor(1) as thread:
             waiting: list[tuple[list[_Window], Future[Sequence[State]]]] = []
             while windows or waiting:
-                if windows:
-                    block = windows[-WINDOWS:]
+                if block := windows[-WINDOWS:]:
                     del windows[-WINDOWS:]
                     texts = [window.content for window in block]
                     waiting.append((block, thread.submit(self._hidden_states, texts)))
@@ -173,29 +152,29 @@ class SpanHead:
                     block, answers = waiting.pop(0)
                     yield block, answers.result()
 
-    def _spans(self, read: Sequence[_TokenStates]) -> list[list[TaggedSpan]]:
+    def _spans(self, read: Sequence[tuple[_Window, Array, Offsets]]) -> list[list[TaggedSpan]]:
         """Return the spans of windows, the longest first; each has a token or more."""
-        lengths = np.array([len(each.states) for each in read])
+        lengths = np.array([len(states) for _, states, _ in read])
         emissions = np.zeros((len(read), lengths[0], TAGS), np.float32)
         starts = np.ones((len(read), lengths[0]), np.bool_)
-        for row, each in enumerate(read):
-            tokens = neighbourhood(each.states, self._reach)
+        for row, (window, states, offsets) in enumerate(read):
+            tokens = neighbourhood(states, self._reach)
             emissions[row, : len(tokens)] = self._network.forward_joint(tokens)
-            starts[row, : len(tokens)] = word_starts(each.window.content, each.offsets)
+            starts[row, : len(tokens)] = word_starts(window.content, offsets)
         weights = _weights_into(self._transitions, starts)
         chain = _Chain(emissions, self._start, weights, lengths)
         paths = best_paths(emissions, self._start, weights, lengths)
         return [
             [
                 TaggedSpan(
-                    each.window.start + each.offsets[first][0],
-                    each.window.start + each.offsets[last][1],
+                    window.start + offsets[first][0],
+                    window.start + offsets[last][1],
                     self._label,
                     chain.probability(row, first, last),
                 )
                 for first, last in _runs(path)
             ]
-            for row, (each, path) in enumerate(zip(read, paths, strict=True))
+            for row, ((window, _, offsets), path) in enumerate(zip(read, paths, strict=True))
         ]
 
 
@@ -209,7 +188,7 @@ class _Chain:
         # Sums in logarithms over all paths up to each tag, and behind it.
         self._forward = forward = np.empty(emissions.shape, np.float64)
         self._backward = backward = np.zeros(emissions.shape, np.float64)
-        counts = _text_counts(lengths, emissions.shape[1])
+        counts = (lengths[:, None] > np.arange(emissions.shape[1])).sum(axis=0)
         forward[:, 0] = start + emissions[:, 0]
         for i in range(1, emissions.shape[1]):
             live = slice(counts[i])
@@ -240,7 +219,7 @@ def best_paths(
     emissions: Array, start: Array | Sums, weights: Array, lengths: NDArray[np.int64]
 ) -> list[list[int]]:
     """Return the most probable sequence of tags of each text, the longest text first."""
-    counts = _text_counts(lengths, emissions.shape[1])
+    counts = (lengths[:, None] > np.arange(emissions.shape[1])).sum(axis=0)
     score = start + emissions[:, 0]
     back = np.zeros(emissions.shape, np.int64)
     for i in range(1, emissions.shape[1]):
@@ -256,12 +235,6 @@ def best_paths(
         tag[live] = back[np.arange(counts[i]), i, tag[live]]
     tags[:, 0] = tag
     return [row[:length].tolist() for row, length in zip(tags, lengths, strict=True)]
-
-
-def _text_counts(lengths: NDArray[np.int64], tokens: int) -> list[int]:
-    """Return the number of texts that have a token at each place."""
-    counts: list[int] = (lengths[:, None] > np.arange(tokens)).sum(axis=0).tolist()
-    return counts
 
 
 def neighbourhood(states: Array, reach: int) -> Array:
