@@ -52,13 +52,12 @@ FATAL = {
 MAX_BYTES = 1 << 22
 """Bytes of an answer that are read."""
 MAX_MISSES = 16
-"""Requests in a row without an answer that can be parsed, each sent as often as allowed, after
-which the run ends: the server is down, or the model does not write the stated form."""
+"""Requests in a row without an answer that can be parsed, after which the run ends."""
 QUOTED, SHOWN = 200, 80
 """Characters quoted of an answer that cannot be parsed: where the run ends, and for one item."""
 PER_MESSAGE, CHARACTERS, LIKELY_ANSWER = 8, 4, 80
-"""For a dry run: tokens that a chat format adds to a message, characters of English in a token, and
-tokens of an answer."""
+"""For a dry run: tokens of a message beside its text, characters of a token, and tokens of an
+answer."""
 SCHEMA_WORDS = ("response_format", "json_schema")
 """Words in the refusal of a server that supports no schemas."""
 LENGTH_WORDS = ("max_tokens", "max_completion_tokens", "completion tokens", "context length")
@@ -134,10 +133,8 @@ class RequestCounter:
         """Count a request before it is sent; stop the run at its limit."""
         limit = self.options.limit_requests
         with self._lock:
-            if (
-                limit is not None
-                and sum(each.requests for each in self._by_model.values()) >= limit
-            ):
+            sent = sum(each.requests for each in self._by_model.values())
+            if limit is not None and sent >= limit:
                 raise StoppedError(
                     f"the limit of {plural(limit, 'request')} is reached; answers are kept, and "
                     "the same command with another --limit-requests goes on"
@@ -215,26 +212,35 @@ class _Completion(msgspec.Struct):
     usage: _Tokens | None = None
 
 
+class EndpointSettings(Settings, frozen=True):
+    """A model and its address."""
+
+    model: str
+    url: str
+
+
 class EndpointChat:
     """A chat model of an endpoint."""
 
-    def __init__(self, model: str, url: str, identity: str, loader: ModelLoader) -> None:
+    def __init__(
+        self, folder: ModelFolder, settings: EndpointSettings, loader: ModelLoader
+    ) -> None:
         import httpx2  # here, not above: naming an endpoint needs none
 
-        self.identity = identity
-        self._model, self._url = model, url
+        self.identity = folder.identity
+        self._model, self._url = settings.model, settings.url
         self._cache, self._counter = loader.cache, loader.requests
         self._options = options = self._counter.options
-        self._usage = self._counter.open(model)
+        self._usage = self._counter.open(settings.model)
         self._key = os.environ.get(KEY, "")
-        if not self._key and urlsplit(url).hostname == OPENAI_HOST:
+        if not self._key and urlsplit(self._url).hostname == OPENAI_HOST:
             self._key = os.environ.get(OPENAI_KEY, "")
         authorization = {"Authorization": f"Bearer {self._key}"} if self._key else {}
         # Redirects are not followed: judged text and key go to the address that was named.
         # Certificates are loaded for https only: that takes a tenth of a second.
         self._client = httpx2.Client(
-            verify=url.startswith("https:"),
-            timeout=httpx2.Timeout(options.timeout),
+            verify=self._url.startswith("https:"),
+            timeout=options.timeout,
             limits=httpx2.Limits(
                 max_connections=options.concurrency, max_keepalive_connections=options.concurrency
             ),
@@ -266,25 +272,23 @@ class EndpointChat:
         self._counter.add(self._usage, cached=len(answers))
         missing = {request: key for request, key in keys.items() if request not in answers}
         if self._options.dry_run:
-            self._plan(missing)
-            answers.update(dict.fromkeys(missing, Unanswered("nothing was sent")))
+            answers |= {request: self._plan(request, key) for request, key in missing.items()}
         elif missing:
-            fresh = self._ask_all(missing, reader)
-            answers.update(fresh)
+            answers.update(self._ask_all(missing, reader))
         return [answers[request] for request in requests]
 
-    def _plan(self, requests: Mapping[ChatRequest, bytes]) -> None:
-        """Count requests that would be sent; the model's tokenizer is not known."""
-        for request, key in requests.items():
-            if key not in self._planned:  # its answer would be in the cache
-                self._planned.add(key)
-                contents = [message.content for message in request.messages]
-                self._counter.add(
-                    self._usage,
-                    requests=1,
-                    prompt_tokens=sum(-(-len(x) // CHARACTERS) + PER_MESSAGE for x in contents),
-                    completion_tokens=min(request.max_tokens, LIKELY_ANSWER),
-                )
+    def _plan(self, request: ChatRequest, key: bytes) -> Unanswered:
+        """Count a request that would be sent; the model's tokenizer is not known."""
+        if key not in self._planned:  # else its answer would be in the cache
+            self._planned.add(key)
+            contents = [message.content for message in request.messages]
+            self._counter.add(
+                self._usage,
+                requests=1,
+                prompt_tokens=sum(-(-len(x) // CHARACTERS) + PER_MESSAGE for x in contents),
+                completion_tokens=min(request.max_tokens, LIKELY_ANSWER),
+            )
+        return Unanswered("nothing was sent")
 
     def _ask_all(
         self, requests: Mapping[ChatRequest, bytes], reader: RecordReader[Record]
@@ -323,33 +327,32 @@ class EndpointChat:
         while True:
             self._wait_for_server()
             max_tokens = max(request.max_tokens, self._min_tokens)
-            seed = request.seed + SEED_STEP * unparsed
-            body = self._body(request, reader.schema, seed, max_tokens)
+            body = self._body(request, reader.schema, unparsed, max_tokens)
             try:
                 answer = self._parse(self._post(body), request, reader, max_tokens)
             except _FailedError as error:
-                reason = self._redacted(str(error))
+                reason = str(error)
+                unparsed += error.kind == "unusable"
+                failed += error.kind in ("busy", "unreachable")
                 if error.kind == "refused":
-                    if not self._adapt(reason, body, is_longer=max_tokens > request.max_tokens):
-                        self._counter.add_reason(self._usage.unanswered, reason)
-                        return Unanswered(f"{self._url}: {reason}")
-                elif error.kind == "unusable":
-                    unparsed += 1
-                    if unparsed >= self._options.parse_attempts:
-                        return self._miss(reason, unparsed, error)
+                    is_last = not self._adapt(
+                        reason, body, is_longer=max_tokens > request.max_tokens
+                    )
                 else:
-                    failed += 1
-                    if failed >= self._options.attempts:
-                        return self._miss(reason, failed, error)
-                    self._pause(failed, error.wait)
+                    options = self._options
+                    is_last = failed >= options.attempts or unparsed >= options.parse_attempts
+                if is_last:
+                    return self._miss(error, failed if error.kind != "unusable" else unparsed)
                 self._counter.add_reason(self._usage.repeated, reason)
+                if error.kind in ("busy", "unreachable"):
+                    self._pause(failed, error.wait)
             else:
                 self._missed = 0
                 self._counter.add(self._usage, answered=1)
                 return answer
 
     def _body(
-        self, request: ChatRequest, schema: Json, seed: int, max_tokens: int
+        self, request: ChatRequest, schema: Json, repeated: int, max_tokens: int
     ) -> dict[str, Json]:
         body: dict[str, Json] = {
             "model": self._model,
@@ -357,7 +360,7 @@ class EndpointChat:
                 {"role": role, "content": utf8(content)} for role, content in request.messages
             ],
             "temperature": request.temperature,
-            "seed": seed,
+            "seed": request.seed + SEED_STEP * repeated,
             "max_tokens": max_tokens,
         }
         if self._supports_schema:
@@ -412,11 +415,11 @@ class EndpointChat:
             try:
                 return reader.read(text, _judged_texts(request), is_cut=is_cut)
             except UnreadableError as error:
-                problem = f"not the JSON that was asked for: {error}"
+                problem = f"not the JSON that was asked for: {self._redacted(str(error))}"
                 if is_cut:
                     problem = f"the answer was cut at its longest, {max_tokens:,} tokens"
                     self._min_tokens = REASONING if self._may_reason else 0
-        raise _FailedError(problem, "unusable", text=text)
+        raise _FailedError(problem, "unusable", text=self._redacted(text))
 
     def _adapt(self, reason: str, body: Mapping[str, Json], *, is_longer: bool) -> bool:
         """Return whether a refused request is worth a try in another form."""
@@ -434,15 +437,15 @@ class EndpointChat:
 
     def _pause(self, attempt: int, asked: float | None) -> None:
         """Wait before a repetition; a pause that the server asks for holds for all requests."""
-        options = self._options
+        longest = self._options.longest_pause
         if asked is not None:
             with self._lock:
-                until = time.monotonic() + min(asked, options.longest_pause)
+                until = time.monotonic() + min(asked, longest)
                 self._closed_until = max(self._closed_until, until)
-            return
-        most = min(options.longest_pause, options.pause * 2 ** (attempt - 1))
-        # Random without a seed: it decides when a request is sent, never what it says.
-        self._ended.wait(random.uniform(most / 2, most))
+        else:
+            most = min(longest, self._options.pause * 2 ** (attempt - 1))
+            # Random without a seed: it decides when a request is sent, never what it says.
+            self._ended.wait(random.uniform(most / 2, most))
 
     def _wait_for_server(self) -> None:
         while (left := self._closed_until - time.monotonic()) > 0 and not self._ended.is_set():
@@ -450,30 +453,28 @@ class EndpointChat:
         if self._ended.is_set():
             raise _EndedError
 
-    def _miss(self, reason: str, times: int, error: _FailedError) -> Unanswered:
+    def _miss(self, error: _FailedError, times: int) -> Unanswered:
         """Return that a request has no answer, or end the run."""
-        self._counter.add_reason(self._usage.unanswered, reason)
+        self._counter.add_reason(self._usage.unanswered, str(error))
+        if error.kind == "refused":
+            return Unanswered(f"{self._url}: {error}")
         with self._lock:
             self._missed += 1
             is_last = self._missed >= MAX_MISSES
-        text = self._redacted(error.text)
+        if error.kind != "unreachable" and not is_last:
+            shown = f" ({shortened(repr(error.text), SHOWN)})" if error.text else ""
+            return Unanswered(f"{self._url}: {error}{shown}, {times} times")
         advice = "start it, or name another address"
         if error.kind == "unreachable":
-            problem = f"it cannot be reached ({reason})"
-        elif not is_last:
-            shown = f" ({shortened(repr(text), SHOWN)})" if text else ""
-            return Unanswered(f"{self._url}: {reason}{shown}, {times} times")
+            problem = f"it cannot be reached ({error})"
         elif error.kind == "busy":
-            problem = f"none of the last {MAX_MISSES} requests was answered ({reason})"
+            problem = f"none of the last {MAX_MISSES} requests was answered ({error})"
         else:
             problem = (
                 f"no answer of the model {self._model!r} to {MAX_MISSES} requests in a row can be "
-                f"read ({reason}, {times} times); the last one: {text[:QUOTED]!r}"
+                f"read ({error}, {times} times); the last one: {error.text[:QUOTED]!r}"
             )
-            advice = (
-                "name a model that answers with the JSON it is asked for, or a server that keeps "
-                "it to a JSON schema"
-            )
+            advice = "name a model that answers with the JSON it is asked for"
         raise StoppedError(
             f"{self._url}: {problem}; {advice}; answers are kept, and the same command goes on"
         )
@@ -508,19 +509,9 @@ def _texts(value: Json) -> Iterator[str]:
             yield from _texts(part)
 
 
-class EndpointSettings(Settings, frozen=True):
-    """A model and its address."""
-
-    model: str
-    url: str
-
-
-@model_type("openai-chat", task="chat", protocol=Chat, settings=EndpointSettings)
-def endpoint_chat(
-    folder: ModelFolder, settings: EndpointSettings, loader: ModelLoader
-) -> EndpointChat:
-    """Open a chat model; nothing is sent."""
-    return EndpointChat(settings.model, settings.url, folder.identity, loader)
+endpoint_chat = model_type("openai-chat", task="chat", protocol=Chat, settings=EndpointSettings)(
+    EndpointChat
+)
 
 
 def openai_model(place: str) -> ModelFolder:
