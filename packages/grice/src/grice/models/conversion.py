@@ -91,30 +91,15 @@ class Config(msgspec.Struct, frozen=True):
     vocab_size: Size
     rms_norm_eps: float
     max_position_embeddings: Size
-    num_key_value_heads: Size | None = None
-    head_dim: Size | None = None
+    num_key_value_heads: Size
+    head_dim: Size
     rope_theta: float = 10_000.0
     bos_token_id: int | list[int] | None = None
     eos_token_id: int | list[int] | None = None
 
-    @property
-    def key_heads(self) -> int:
-        """Heads of keys and values; fewer than the others in grouped-query attention."""
-        return self.num_key_value_heads or self.num_attention_heads
-
-    @property
-    def head_size(self) -> int:
-        """Dimensions of a head."""
-        return self.head_dim or self.hidden_size // self.num_attention_heads
-
 
 class Checkpoint(NamedTuple):
-    """A published decoder.
-
-    Attributes:
-        tokens: The vocabulary in the order of the embedding's rows.
-        tokenizer: The content of ``tokenizer.json``.
-    """
+    """A published decoder; ``tokens`` are in the order of the embedding's rows."""
 
     config: Config
     tensors: Tensors
@@ -152,9 +137,8 @@ def _naming(source: Path) -> Iterator[None]:
     except OSError as error:
         raise ModelFolderError(f"{source}: {os_reason(error)}") from error
     except ModelFolderError as error:
-        message = str(error)
-        message = message if message.startswith(str(source)) else f"{source}: {message}"
-        raise ModelFolderError(message) from None
+        named = "" if str(error).startswith(str(source)) else f"{source}: "
+        raise ModelFolderError(f"{named}{error}") from None
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
         raise ModelFolderError(
             f"{source}: cannot be used: cut off, damaged or of another kind "
@@ -175,15 +159,13 @@ def _config(stated: dict[str, Any]) -> Config:
         )
     if stated.get("rope_scaling") or stated.get("rope_type", "default") != "default":
         raise ModelFolderError("scaled rotary positions (rope_scaling) are not read")
+    heads = stated["num_attention_heads"]
+    stated["num_key_value_heads"] = stated.get("num_key_value_heads") or heads
+    stated["head_dim"] = stated.get("head_dim") or stated["hidden_size"] // (heads or 1)
     config = msgspec.convert(stated, Config, strict=False)
-    if config.num_attention_heads % config.key_heads:
+    if config.num_attention_heads % config.num_key_value_heads:
         raise ModelFolderError("num_attention_heads is no multiple of num_key_value_heads")
     return config
-
-
-def read_config(folder: Path) -> dict[str, Any]:
-    """Return the content of ``config.json``."""
-    return _json(folder / "config.json")
 
 
 def read_tensors(folder: Path) -> Tensors:
@@ -215,6 +197,20 @@ def _tensor(file: Path, name: str, tensor: LocalTensor) -> Tensor:
         return values.astype(np.float32).reshape(tensor.shape)
 
 
+def read_config(folder: Path, name: str = "config.json") -> dict[str, Any]:
+    """Return the content of a JSON file of a checkpoint."""
+    path = folder / name
+    try:
+        content = json.loads(path.read_bytes())
+    except OSError as error:
+        raise ModelFolderError(f"{path}: {os_reason(error)}") from error
+    except (ValueError, RecursionError) as error:
+        raise ModelFolderError(f"{path}: no JSON ({error})") from error
+    if not isinstance(content, dict):
+        raise ModelFolderError(f"{path}: an object is expected")
+    return content
+
+
 def needed(tensors: Tensors, name: str) -> Tensor:
     """Return a weight; refuse a missing or infinite one."""
     if name not in tensors:
@@ -226,7 +222,7 @@ def needed(tensors: Tensors, name: str) -> Tensor:
 
 
 def _read_folder(folder: Path) -> Checkpoint:
-    stated, tokenizer = read_config(folder), _json(folder / "tokenizer.json")
+    stated, tokenizer = read_config(folder), read_config(folder, "tokenizer.json")
     stated |= stated.get("rope_parameters") or {}
     config = _config(stated)
     numbers = dict(tokenizer["model"]["vocab"])
@@ -235,18 +231,6 @@ def _read_folder(folder: Path) -> Checkpoint:
     tokens = [by_number.get(i, f"<unused {i}>") for i in range(config.vocab_size)]
     content = json.dumps(tokenizer, ensure_ascii=False)
     return Checkpoint(config, read_tensors(folder), tokens, content)
-
-
-def _json(path: Path) -> dict[str, Any]:
-    try:
-        content = json.loads(path.read_bytes())
-    except OSError as error:
-        raise ModelFolderError(f"{path}: {os_reason(error)}") from error
-    except (ValueError, RecursionError) as error:
-        raise ModelFolderError(f"{path}: no JSON ({error})") from error
-    if not isinstance(content, dict):
-        raise ModelFolderError(f"{path}: an object is expected")
-    return content
 
 
 def _read_gguf(path: Path) -> Checkpoint:
@@ -266,12 +250,7 @@ def _read_gguf(path: Path) -> Checkpoint:
     config = _config(stated)
     if facts["tokenizer.ggml.model"] != "gpt2":
         raise ModelFolderError("only byte-pair vocabularies (tokenizer.ggml.model 'gpt2') are read")
-    tokenizer = _byte_pair_tokenizer(
-        tokens,
-        facts["tokenizer.ggml.merges"],
-        facts["tokenizer.ggml.token_type"],
-        str(facts.get("tokenizer.ggml.pre", "")),
-    )
+    tokenizer = _byte_pair_tokenizer(tokens, facts)
     tensors = {}
     for weight in reader.tensors:
         *block, part, end = weight.name.split(".")  # such as blk.0.attn_q.weight
@@ -292,7 +271,7 @@ def _gguf_tensor(name: str, weight: ReaderTensor, config: Config) -> Tensor:
         ) from None
     # Values that are not quantized are views of the file, which must not be written to.
     values = np.require(values, np.float32, "W").reshape(weight.shape[::-1])
-    heads = {"q_proj": config.num_attention_heads, "k_proj": config.key_heads}
+    heads = {"q_proj": config.num_attention_heads, "k_proj": config.num_key_value_heads}
     count = heads.get(name.split(".")[-2])
     if config.model_type != "llama" or count is None:
         return values
@@ -301,12 +280,11 @@ def _gguf_tensor(name: str, weight: ReaderTensor, config: Config) -> Tensor:
     return pairs.swapaxes(1, 2).reshape(values.shape)
 
 
-def _byte_pair_tokenizer(
-    tokens: Sequence[str], merges: Sequence[str], types: Sequence[int], pre: str
-) -> str:
+def _byte_pair_tokenizer(tokens: Sequence[str], facts: Mapping[str, Any]) -> str:
     """Return the content of a ``tokenizer.json``."""
     from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers
 
+    pre = str(facts.get("tokenizer.ggml.pre", ""))
     words = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=pre != "qwen2")
     before: dict[str, list[Any]] = {
         "smollm": [pre_tokenizers.Digits(individual_digits=True)],
@@ -318,19 +296,20 @@ def _byte_pair_tokenizer(
         raise ModelFolderError(
             f"the pre-tokenizer {pre!r} is not supported; use the folder with tokenizer.json"
         )
-    left_right = [(left, right) for left, right in (pair.split(" ", 1) for pair in merges)]
-    tokenizer = Tokenizer(
-        models.BPE(vocab={token: i for i, token in enumerate(tokens)}, merges=left_right)
-    )
+    merges = [tuple(pair.split(" ", 1)) for pair in facts["tokenizer.ggml.merges"]]
+    vocabulary = {token: i for i, token in enumerate(tokens)}
+    tokenizer = Tokenizer(models.BPE(vocab=vocabulary, merges=merges))
     parts = [*before[pre], words]
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(parts) if before[pre] else words
     tokenizer.decoder = decoders.ByteLevel()
-    control = [
-        AddedToken(token, special=True, normalized=False)
-        for token, number in zip(tokens, types, strict=True)
-        if number in CONTROL
-    ]
-    tokenizer.add_special_tokens(control)
+    types = facts["tokenizer.ggml.token_type"]
+    tokenizer.add_special_tokens(
+        [
+            AddedToken(token, special=True, normalized=False)
+            for token, number in zip(tokens, types, strict=True)
+            if number in CONTROL
+        ]
+    )
     return json.dumps(json.loads(tokenizer.to_str()), ensure_ascii=False)
 
 
@@ -358,8 +337,8 @@ def state_network(
 ) -> TransformerDecoderModelSpec:
     """Return a network of the first layers, which returns hidden states in place of logits.
 
-    The states are normalized as by the model's last norm, whose weights become powers of two, so
-    that the states of all dimensions are of one size before they are rounded to int8.
+    The weights of the last norm become powers of two, so that the states of all dimensions are of
+    one size before they are rounded to int8.
     """
     config = checkpoint.config
     if not 0 < layers <= config.num_hidden_layers or len(exponents) != config.hidden_size:
@@ -377,7 +356,7 @@ def state_network(
 def decoder_network(checkpoint: Checkpoint) -> TransformerDecoderModelSpec:
     """Return the network of a checkpoint."""
     config, tensors = checkpoint.config, checkpoint.tensors
-    is_grouped = config.key_heads != config.num_attention_heads
+    is_grouped = config.num_key_value_heads != config.num_attention_heads
     spec = TransformerDecoderModelSpec.from_config(
         config.num_hidden_layers,
         config.num_attention_heads,
@@ -385,11 +364,11 @@ def decoder_network(checkpoint: Checkpoint) -> TransformerDecoderModelSpec:
         pre_norm=True,
         ffn_glu=True,
         rms_norm=True,
-        rotary_dim=config.head_size,
+        rotary_dim=config.head_dim,
         rotary_interleave=False,
         rotary_base=config.rope_theta,
-        num_heads_kv=config.key_heads if is_grouped else None,
-        head_dim=config.head_size,
+        num_heads_kv=config.num_key_value_heads if is_grouped else None,
+        head_dim=config.head_dim,
         qk_norm=config.model_type == "qwen3",
     )
     decoder = spec.decoder
@@ -446,9 +425,8 @@ def desaturate(spec: ModelSpec) -> None:
     Processors without vector neural network instructions multiply unsigned by signed bytes and add
     each two neighbouring products in 16 bits (``vpmaddubsw``), which saturates at 32,767: 255 times
     the sum of two neighbouring weights must stay below. So in every row weights are scaled, and of
-    two neighbours of one sign that are together above 128 both are lowered, whichever scale from 1
-    to 1/2 gives the smallest squared error. Of all-MiniLM-L6-v2 rows move by 0.9 % (7-bit weights:
-    1.5 to 2 %).
+    two neighbours of one sign that are together above 128 both are lowered, by the scale from 1 to
+    1/2 with the smallest squared error. Rows of all-MiniLM-L6-v2 move by 0.9 %.
     """
     blocks = [
         (weights[row : row + ROWS], scales[row : row + ROWS])

@@ -274,7 +274,8 @@ class EndpointChat:
         if self._options.dry_run:
             answers |= {request: self._plan(request, key) for request, key in missing.items()}
         elif missing:
-            answers.update(self._ask_all(missing, reader))
+            fresh = self._ask_all(missing, reader)
+            answers.update(fresh)
         return [answers[request] for request in requests]
 
     def _plan(self, request: ChatRequest, key: bytes) -> Unanswered:
