@@ -5,7 +5,6 @@ from pathlib import Path
 
 from grice.models.folder import Card, ModelFolder
 from grice.models.loader import Settings, model_type
-from grice.models.protocols import PairClassifier
 
 
 class ShoutSettings(Settings, frozen=True):
@@ -36,7 +35,7 @@ def share(text):
     return sum(c.isupper() for c in letters) / max(1, len(letters))
 
 
-@model_type("shout-head", task="relevance", protocol=PairClassifier, settings=ShoutSettings)
+@model_type("shout-head", task="relevance", settings=ShoutSettings)
 def shout_head(folder, settings, loader):
     """Open a judge by capitals."""
     return ShoutHead(f"{folder.card.name}@{folder.digest}", settings.weight)

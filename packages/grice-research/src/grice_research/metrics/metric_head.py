@@ -12,7 +12,7 @@ from grice.metrics.engagement import ReplyHead, ReplySettings
 from grice.metrics.registry import find_metrics
 from grice.models.folder import ModelFolder
 from grice.models.loader import ModelLoader, model_type
-from grice.models.protocols import Encoder, Pair, PairClassifier
+from grice.models.protocols import Encoder, Pair
 
 KIND = "metric-head"
 
@@ -77,7 +77,7 @@ def _reply(talk: Conversation) -> Response:
     return Response(talk.id, place, last.text, last.speaker, tuple(history), tuple(range(place)))
 
 
-@model_type("metric-head", task="relevance", protocol=PairClassifier, settings=MetricHeadSettings)
+@model_type("metric-head", task="relevance", settings=MetricHeadSettings)
 def metric_head(
     folder: ModelFolder, settings: MetricHeadSettings, loader: ModelLoader
 ) -> ReplyHead:

@@ -15,7 +15,7 @@ import numpy as np
 from grice.metrics.engagement import Explained
 from grice.models.folder import ModelFolder
 from grice.models.loader import ModelLoader, model_type
-from grice.models.protocols import Pair, PairClassifier
+from grice.models.protocols import Pair
 from grice.numeric import sigmoid
 from grice_research.published_models.convert import convert_engagement, convert_ruber
 from grice_research.published_models.readers import PublishedReader, ReaderSettings
@@ -86,14 +86,12 @@ class ReplyNetwork:
 ruber_network = model_type(
     "ruber-network",
     task="relevance",
-    protocol=PairClassifier,
     settings=NetworkSettings,
     convert=convert_ruber,
 )(ReplyNetwork)
 engagement_network = model_type(
     "engagement-network",
     task="engagement",
-    protocol=PairClassifier,
     settings=NetworkSettings,
     convert=convert_engagement,
 )(ReplyNetwork)

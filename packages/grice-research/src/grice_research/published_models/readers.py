@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Encoding
 
-from grice.metrics.coherence import Dialogue, DialogueClassifier
+from grice.metrics.coherence import Dialogue
 from grice.models.folder import ModelFolder
 from grice.models.loader import ModelLoader, Settings, model_type
 from grice.models.tokenization import beginning, open_tokenizer, run_batches
@@ -170,7 +170,6 @@ class PublishedReader:
 text_classifier = model_type(
     "text-classifier",
     task="labels",
-    protocol=TextClassifier,
     settings=ReaderSettings,
     convert=convert_classifier,
 )(PublishedReader)
@@ -178,7 +177,6 @@ text_classifier = model_type(
 span_reader = model_type(
     "span-reader",
     task="answers by spans",
-    protocol=SpanReader,
     settings=ReaderSettings,
     convert=convert_span_reader,
 )(partial(PublishedReader, cut="only_second"))
@@ -222,7 +220,6 @@ class DeamClassifier:
 deam_classifier = model_type(
     "dialogue-classifier",
     task="coherence",
-    protocol=DialogueClassifier,
     settings=ReaderSettings,
     convert=convert_dialogue_classifier,
 )(DeamClassifier)

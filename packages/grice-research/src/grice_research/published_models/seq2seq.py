@@ -182,9 +182,9 @@ def cleaned(text: str) -> str:
     return SPACES.sub("", text)
 
 
-seq2seq = model_type(
-    "seq2seq", task="texts", protocol=Seq2Seq, settings=Seq2SeqSettings, convert=convert_seq2seq
-)(EmbeddedSeq2Seq)
+seq2seq = model_type("seq2seq", task="texts", settings=Seq2SeqSettings, convert=convert_seq2seq)(
+    EmbeddedSeq2Seq
+)
 
 
 GENERATE = "[GEN]"  # token behind the relation
@@ -203,7 +203,6 @@ def query(head: str, relation: str) -> str:
 @model_type(
     "comet",
     task="tails of events",
-    protocol=Seq2Seq,
     settings=Seq2SeqSettings,
     convert=convert_seq2seq,
 )

@@ -40,8 +40,7 @@ from grice_research.published_models.seq2seq import (
 from grice_tasks.cider.files import cider_schema
 from grice_tasks.cider.models import Sides, TripletModels, event_tagger
 from grice_tasks.explagraphs.graph import Graph, depth_first, read_graph
-from grice_tasks.explagraphs.samples import GraphPredictor, Prediction, Sample, Stance
-from grice_tasks.situatedgen.models import KeywordWriter
+from grice_tasks.explagraphs.samples import Prediction, Sample, Stance
 
 Array: TypeAlias = NDArray[np.float32]
 
@@ -149,7 +148,6 @@ class PublishedGraphs:
 @model_type(
     "published-graphs",
     task="explanation graphs",
-    protocol=GraphPredictor,
     settings=PublishedGraphSettings,
 )
 def published_graphs(
@@ -219,7 +217,7 @@ class PublishedLinks:
         return numbers
 
 
-@model_type("published-links", task="links", protocol=TripletModels, settings=PublishedLinkSettings)
+@model_type("published-links", task="links", settings=PublishedLinkSettings)
 def published_links(
     folder: ModelFolder, settings: PublishedLinkSettings, loader: ModelLoader
 ) -> TripletModels:
@@ -276,7 +274,6 @@ class PublishedWriter:
 keyword_writer = model_type(
     "keyword-writer",
     task="sentences",
-    protocol=KeywordWriter,
     settings=WriterSettings,
     convert=convert_keyword_writer,
 )(PublishedWriter)

@@ -156,7 +156,7 @@ class TripletSettings(Settings, frozen=True):
     events: str = "builtin:events"  # the tagger whose events are linked
 
 
-@model_type("triplet-heads", task="links", protocol=TripletModels, settings=TripletSettings)
+@model_type("triplet-heads", task="links", settings=TripletSettings)
 def triplet_heads(
     folder: ModelFolder, settings: TripletSettings, loader: ModelLoader
 ) -> TripletModels:

@@ -216,7 +216,7 @@ def _read(graph: Graph) -> Graph:
     return depth_first(graph.lower())
 
 
-@model_type("graph-heads", task="explanation graphs", protocol=GraphClassifiers, settings=Settings)
+@model_type("graph-heads", task="explanation graphs", settings=Settings)
 def graph_heads(folder: ModelFolder, _: Settings, loader: ModelLoader) -> GraphClassifiers:
     """Open the classifiers."""
     return GraphClassifiers(folder, loader.encoder_of(folder, Encoder))

@@ -199,7 +199,7 @@ def open_models(models: ModelLoader) -> SituatedModels:
     )
 
 
-@model_type("context-tagger", task="places and times", protocol=ContextModels, settings=Settings)
+@model_type("context-tagger", task="places and times", settings=Settings)
 def context_tagger(folder: ModelFolder, _: Settings, loader: ModelLoader) -> ContextModels:
     """Open the tagger and the finder of clauses."""
     encoder = loader.encoder_of(folder, EmbeddedEncoder)
@@ -210,9 +210,7 @@ def context_tagger(folder: ModelFolder, _: Settings, loader: ModelLoader) -> Con
     )
 
 
-@model_type(
-    "contrast-head", task="contrast of sentences", protocol=ContrastModels, settings=Settings
-)
+@model_type("contrast-head", task="contrast of sentences", settings=Settings)
 def contrast_head(folder: ModelFolder, _: Settings, loader: ModelLoader) -> ContrastModels:
     """Open the judge of pairs with what the embedded baseline needs."""
     encoder = loader.encoder_of(folder, EmbeddedEncoder)

@@ -536,9 +536,7 @@ def _event_features(mention: EventMention) -> list[float]:
     return [values.get(name, 0) for name in EVENT_FEATURES]
 
 
-@model_type(
-    "extractor", task="triples of a reply", protocol=TripleExtractor, settings=ExtractorSettings
-)
+@model_type("extractor", task="triples of a reply", settings=ExtractorSettings)
 def extractor(
     folder: ModelFolder, settings: ExtractorSettings, loader: ModelLoader
 ) -> TripleExtractor:

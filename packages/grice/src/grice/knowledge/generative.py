@@ -14,7 +14,6 @@ import numpy as np
 from grice.data import KnownTail
 from grice.errors import InputError
 from grice.knowledge.schema import COPULA, WISH, load_schema
-from grice.knowledge.store import KnowledgeBase
 from grice.models.loader import Settings, model_type, read_settings
 from grice.numeric import sigmoid
 from grice.text.tokens import PLAIN_WORDS
@@ -203,7 +202,6 @@ def relation_token(relation: str) -> str:
 @model_type(
     "generative-knowledge",
     task="knowledge",
-    protocol=KnowledgeBase,
     settings=GenerativeSettings,
 )
 def generative_knowledge(

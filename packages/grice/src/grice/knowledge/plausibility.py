@@ -150,9 +150,7 @@ class TripleHead:
         return self.known.index(relation)
 
 
-@model_type(
-    "triple-head", task="plausibility of triples", protocol=TripleHead, settings=TripleSettings
-)
+@model_type("triple-head", task="plausibility of triples", settings=TripleSettings)
 def triple_head(folder: ModelFolder, settings: TripleSettings, loader: ModelLoader) -> TripleHead:
     """Open a bilinear form with its encoder."""
     return TripleHead(folder, settings, loader.encoder_of(folder, Encoder))

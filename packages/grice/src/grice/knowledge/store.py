@@ -461,7 +461,7 @@ def encoded(texts: Iterable[str], encoder: Encoder) -> dict[str, Vector]:
     return dict(zip(distinct, encoder.encode(distinct), strict=True)) if distinct else {}
 
 
-@model_type("knowledge", task="knowledge", protocol=KnowledgeBase, settings=Settings)
+@model_type("knowledge", task="knowledge", settings=Settings)
 def knowledge(folder: ModelFolder, _: Settings, loader: ModelLoader) -> StoredKnowledge:
     """Open known triples with their encoder."""
     return StoredKnowledge(folder, loader.encoder_of(folder, Encoder))
@@ -494,7 +494,7 @@ def own_model(place: str) -> ModelFolder:
     return ModelFolder(path.parent, card, digest[:8])
 
 
-@model_type("own-triples", task="knowledge", protocol=KnowledgeBase, settings=Settings)
+@model_type("own-triples", task="knowledge", settings=Settings)
 def own_triples(folder: ModelFolder, _: Settings, loader: ModelLoader) -> StoredKnowledge:
     """Open triples of your own, merged with the shipped ones."""
     base = loader.dependency(folder, BASE, StoredKnowledge, "knowledge")

@@ -421,7 +421,7 @@ class DialogueHead:
         )
 
 
-@model_type("thread-head", task="coherence", protocol=DialogueClassifier, settings=DialogueSettings)
+@model_type("thread-head", task="coherence", settings=DialogueSettings)
 def thread_head(
     folder: ModelFolder, settings: DialogueSettings, loader: ModelLoader
 ) -> DialogueHead:

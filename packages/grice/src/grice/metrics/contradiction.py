@@ -341,7 +341,6 @@ class DecomposableAttention:
 @model_type(
     "decomposable-attention",
     task="contradiction",
-    protocol=PairClassifier,
     settings=AttentionSettings,
 )
 def decomposable_attention(

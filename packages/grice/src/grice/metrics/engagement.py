@@ -351,9 +351,7 @@ class ReplyHead:
         return Explained(value, tuple(sorted(parts, key=lambda part: -abs(part.effect or 0))))
 
 
-@model_type(
-    "reply-head", task="engagement", protocol=PairClassifier, settings=ReplySettings, like_base=True
-)
+@model_type("reply-head", task="engagement", settings=ReplySettings, like_base=True)
 def reply_head(folder: ModelFolder, settings: ReplySettings, loader: ModelLoader) -> ReplyHead:
     """Open a head, and the base classifier if its settings name one."""
     encoder = loader.encoder_of(folder, Encoder)

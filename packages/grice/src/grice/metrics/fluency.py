@@ -222,7 +222,7 @@ class FluencySettings(Settings, frozen=True):
     base: str
 
 
-@model_type("fluency", task="fluency", protocol=FluencyReader, settings=FluencySettings)
+@model_type("fluency", task="fluency", settings=FluencySettings)
 def fluency_model(
     folder: ModelFolder, settings: FluencySettings, loader: ModelLoader
 ) -> FluencyModel:

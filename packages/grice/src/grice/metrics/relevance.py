@@ -279,7 +279,7 @@ class PairHead:
         return unit_rows(reply + self._right(reply))
 
 
-@model_type("pair-head", task="relevance", protocol=PairClassifier, settings=PairSettings)
+@model_type("pair-head", task="relevance", settings=PairSettings)
 def pair_head(folder: ModelFolder, settings: PairSettings, loader: ModelLoader) -> PairHead:
     """Open the networks of a model."""
     return PairHead(folder, settings, loader.encoder_of(folder, Encoder))
@@ -323,7 +323,7 @@ class FluentPairHead:
         return self._head.truncated(texts)
 
 
-@model_type("fluent-pair-head", task="relevance", protocol=PairClassifier, settings=FluentSettings)
+@model_type("fluent-pair-head", task="relevance", settings=FluentSettings)
 def fluent_pair_head(
     folder: ModelFolder, settings: FluentSettings, loader: ModelLoader
 ) -> FluentPairHead:

@@ -168,7 +168,7 @@ def reply_states(reader: PromptEncoder, responses: Sequence[Response]) -> Array:
     return states
 
 
-@model_type("flaw-heads", task="flaws", protocol=FlawModel, settings=FlawSettings)
+@model_type("flaw-heads", task="flaws", settings=FlawSettings)
 def flaw_heads(folder: ModelFolder, settings: FlawSettings, loader: ModelLoader) -> FlawHeads:
     """Open the heads and their language model."""
     reader = loader.dependency(folder, settings.base, PromptEncoder, "states")

@@ -19,7 +19,7 @@ import numpy as np
 
 from grice.errors import InputError
 from grice.models.loader import Settings, model_type
-from grice.models.protocols import CausalLM, PromptEncoder, PromptPart, TokenScore
+from grice.models.protocols import PromptPart, TokenScore
 from grice.models.tokenization import (
     MAX_BATCH_TOKENS,
     batches_by_length,
@@ -214,9 +214,7 @@ class EmbeddedCausalLM(WindowedLM):
         return [result.log_probs for result in results]
 
 
-causal_lm = model_type("causal-lm", task="likelihood", protocol=CausalLM, settings=CausalSettings)(
-    EmbeddedCausalLM
-)
+causal_lm = model_type("causal-lm", task="likelihood", settings=CausalSettings)(EmbeddedCausalLM)
 
 
 class StateSettings(CausalSettings, frozen=True):
@@ -281,6 +279,6 @@ def _numbers(targets: Sequence[int]) -> list[int]:
     return sorted({*targets} - {-1})
 
 
-causal_states = model_type(
-    "causal-states", task="states", protocol=PromptEncoder, settings=StateSettings
-)(LanguageModelEncoder)
+causal_states = model_type("causal-states", task="states", settings=StateSettings)(
+    LanguageModelEncoder
+)

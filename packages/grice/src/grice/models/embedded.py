@@ -17,7 +17,7 @@ import numpy as np
 from grice.errors import InputError
 from grice.models.cache import cache_key
 from grice.models.loader import Settings, model_type
-from grice.models.protocols import Encoder, Generated, TextScorer
+from grice.models.protocols import Generated
 from grice.models.tokenization import (
     CHARACTERS,
     MAX_BATCH_TOKENS,
@@ -172,9 +172,7 @@ def _pool(states: NDArray[np.float32]) -> Vector:
     return vector
 
 
-encoder = model_type(
-    "encoder", task="sentence vectors", protocol=Encoder, settings=EncoderSettings
-)(EmbeddedEncoder)
+encoder = model_type("encoder", task="sentence vectors", settings=EncoderSettings)(EmbeddedEncoder)
 
 
 class GeneratorSettings(Settings, frozen=True):
@@ -327,6 +325,6 @@ def _starts(begin: Sequence[str] | None, count: int) -> Sequence[str]:
     return [""] * count if begin is None else begin
 
 
-generator = model_type(
-    "generator", task="likelihood", protocol=TextScorer, settings=GeneratorSettings
-)(EmbeddedGenerator)
+generator = model_type("generator", task="likelihood", settings=GeneratorSettings)(
+    EmbeddedGenerator
+)

@@ -25,7 +25,7 @@ from grice.models.cache import cache_key
 from grice.models.chat_records import RecordReader, UnreadableError, utf8
 from grice.models.folder import Card, ModelFolder
 from grice.models.loader import Settings, model_type
-from grice.models.protocols import Chat, Unanswered
+from grice.models.protocols import Unanswered
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -510,9 +510,7 @@ def _texts(value: Json) -> Iterator[str]:
             yield from _texts(part)
 
 
-endpoint_chat = model_type("openai-chat", task="chat", protocol=Chat, settings=EndpointSettings)(
-    EndpointChat
-)
+endpoint_chat = model_type("openai-chat", task="chat", settings=EndpointSettings)(EndpointChat)
 
 
 def openai_model(place: str) -> ModelFolder:

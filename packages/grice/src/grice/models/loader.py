@@ -3,7 +3,7 @@
 A reference is ``SCHEME:PLACE``. A scheme is a function from the place to a :class:`ModelFolder`,
 whose card states the type of the model. A type is declared by one decorated function:
 
-    @model_type("loud-head", task="relevance", protocol=PairClassifier, settings=LoudSettings)
+    @model_type("loud-head", task="relevance", settings=LoudSettings)
     def loud_head(folder: ModelFolder, settings: LoudSettings, loader: ModelLoader) -> LoudHead:
         return LoudHead(folder, settings.weight, loader.encoder_of(folder, Encoder))
 
@@ -18,7 +18,7 @@ import json
 import os
 from functools import cached_property
 from importlib import metadata
-from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar, overload
 
 import msgspec
 
@@ -85,16 +85,14 @@ class Settings(msgspec.Struct, frozen=True):
 
 
 P = TypeVar("P")
-P_co = TypeVar("P_co", covariant=True)
 S = TypeVar("S", bound=Settings)
 
 
-class ModelType(NamedTuple, Generic[P_co]):
+class ModelType(NamedTuple):
     """A type of model.
 
     Attributes:
         task: What its models are for, such as ``relevance`` or ``knowledge``.
-        protocol: Their interface: a runtime-checkable protocol, or a class.
         open: Opens one. The settings of its card are checked first.
         like_base: Whether one whose card states a ``base`` has the task of that model.
         convert: Writes the files of one into an empty folder from a published checkpoint, and
@@ -103,9 +101,7 @@ class ModelType(NamedTuple, Generic[P_co]):
 
     name: str
     task: str
-    protocol: type[P_co]
-    settings: type[Settings]
-    open: Callable[[ModelFolder, ModelLoader], P_co]
+    open: Callable[[ModelFolder, ModelLoader], object]
     like_base: bool = False
     convert: Convert | None = None
 
@@ -114,18 +110,17 @@ def model_type(
     name: str,
     *,
     task: str,
-    protocol: type[P],
     settings: type[S],
     like_base: bool = False,
     convert: Convert | None = None,
-) -> Callable[[Callable[[ModelFolder, S, ModelLoader], P]], ModelType[P]]:
+) -> Callable[[Callable[[ModelFolder, S, ModelLoader], object]], ModelType]:
     """Return a decorator that turns an opening function into a :class:`ModelType`."""
 
-    def declare(function: Callable[[ModelFolder, S, ModelLoader], P]) -> ModelType[P]:
-        def opened(folder: ModelFolder, loader: ModelLoader) -> P:
+    def declare(function: Callable[[ModelFolder, S, ModelLoader], object]) -> ModelType:
+        def opened(folder: ModelFolder, loader: ModelLoader) -> object:
             return function(folder, read_settings(folder, settings), loader)
 
-        return ModelType(name, task, protocol, settings, opened, like_base, convert)
+        return ModelType(name, task, opened, like_base, convert)
 
     return declare
 
@@ -287,14 +282,14 @@ def default_workers() -> int:
     return os.cpu_count() or 1
 
 
-def find_model_type(name: str, reference: str) -> ModelType[object]:
+def find_model_type(name: str, reference: str) -> ModelType:
     """Return a model type by name; ``reference`` names the model in errors."""
     entries = _entries(MODEL_TYPES, TYPE_GROUP)
     if name not in entries:
         raise ModelError(
             f"{reference}: a model of type {name!r}; this version opens {', '.join(entries)}"
         )
-    declared: ModelType[object] = _loaded(entries[name])
+    declared: ModelType = _loaded(entries[name])
     return declared
 
 

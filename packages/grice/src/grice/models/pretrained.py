@@ -20,7 +20,6 @@ from grice.errors import ModelFolderError, imported, os_reason
 from grice.models.causal import MIN_TOKENS, CausalSettings, WindowedLM
 from grice.models.download import copy_files
 from grice.models.loader import Settings, model_type
-from grice.models.protocols import CausalLM, Encoder, PairClassifier
 from grice.models.tokenization import beginning, ending, is_longer, open_tokenizer, run_apart
 from grice.numeric import sigmoid, softmax
 
@@ -253,10 +252,8 @@ class TransformersCrossEncoder(CrossEncoder):
     network = TransformersNetwork
 
 
-def _pair_type(name: str, task: str, opened: type[CrossEncoder]) -> ModelType[PairClassifier]:
-    return model_type(
-        name, task=task, protocol=PairClassifier, settings=LabelSettings, convert=keep_checkpoint
-    )(opened)
+def _pair_type(name: str, task: str, opened: type[CrossEncoder]) -> ModelType:
+    return model_type(name, task=task, settings=LabelSettings, convert=keep_checkpoint)(opened)
 
 
 onnx_classifier = _pair_type("onnx-classifier", "relevance", OnnxCrossEncoder)
@@ -321,7 +318,6 @@ class OnnxEncoder:
 onnx_encoder = model_type(
     "onnx-encoder",
     task="sentence vectors",
-    protocol=Encoder,
     settings=OnnxEncoderSettings,
     convert=keep_checkpoint,
 )(OnnxEncoder)
@@ -351,7 +347,6 @@ class TransformersCausalLM(WindowedLM):
 transformers_causal_lm = model_type(
     "transformers-lm",
     task="likelihood",
-    protocol=CausalLM,
     settings=CausalSettings,
     convert=keep_checkpoint,
 )(TransformersCausalLM)

@@ -285,7 +285,7 @@ def _runs(path: list[int]) -> list[tuple[int, int]]:
     return runs
 
 
-@model_type("span-head", task="events", protocol=SpanHead, settings=SpanSettings)
+@model_type("span-head", task="events", settings=SpanSettings)
 def span_head(folder: ModelFolder, settings: SpanSettings, loader: ModelLoader) -> SpanHead:
     """Open a tagger with its encoder."""
     from grice.models.embedded import EmbeddedEncoder
