@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 
 from grice import Conversation, Turn
 from grice.detectors import RULES, certain_flaws
-from grice.stats.clusters import wilson_interval
+from grice.stats.estimate import wilson_interval
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -21,7 +21,7 @@ from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
 
-from grice.stats.clusters import wilson_interval
+from grice.stats.estimate import wilson_interval
 
 ROOT = Path(__file__).parents[1]
 ROOMS = ("stats", "scoring", "evaluation.gate")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from grice.stats import ClusteredMean
-from grice.stats.clusters import student_quantile, wilson_interval
+from grice.stats.estimate import student_quantile, wilson_interval
 
 # Two-sided 95 % quantiles of Student's t (any statistical table).
 TABLE = {

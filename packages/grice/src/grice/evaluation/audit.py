@@ -21,10 +21,9 @@ from grice.metrics.judges import ASPECTS, MODEL, Preference, item_data, prefer, 
 from grice.models.endpoint import Usage
 from grice.models.protocols import Chat
 from grice.scoring.loaded import responses
-from grice.stats.clusters import ClusteredMean
 from grice.stats.comparison import compare_correlations, proportion
 from grice.stats.correlations import correlation
-from grice.stats.estimate import Estimate
+from grice.stats.estimate import ClusteredMean, Estimate
 from grice.tables import with_interval
 
 if TYPE_CHECKING:

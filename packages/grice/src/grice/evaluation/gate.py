@@ -18,7 +18,7 @@ import numpy as np
 from grice.errors import InputError, plural
 from grice.evaluation.table import metric_range, read_table, table_of
 from grice.stats.comparison import mean, proportion
-from grice.stats.estimate import FEW, Estimate
+from grice.stats.estimate import FEW, Bounds, Estimate
 from grice.tables import with_interval
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from grice.data import Score, Status
     from grice.evaluation.table import MetricScores, ScoreTable
-    from grice.stats.clusters import Bounds
 
 Verdict: TypeAlias = Literal["passed", "failed", "uncertain"]
 EVERY = "every metric"

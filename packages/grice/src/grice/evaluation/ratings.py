@@ -31,14 +31,13 @@ from grice.evaluation.table import (
 )
 from grice.stats import mean
 from grice.stats.correlations import correlation
-from grice.stats.estimate import FEW, Estimate
+from grice.stats.estimate import FEW, Bounds, Estimate
 from grice.stats.inference import HumanScale, fit_human_scale, prediction_powered_mean
 from grice.stats.inputs import Floats, Integers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from grice.stats.clusters import Bounds
 
 UNLIKE = 0.999
 """Confidence level of the warning that the rated items are no random sample."""

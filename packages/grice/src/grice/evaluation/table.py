@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from grice.evaluation.datasets import Rated
     from grice.evaluation.scores import ScoreLine
     from grice.scoring.api import Grader
-    from grice.stats.clusters import Bounds
+    from grice.stats.estimate import Bounds
 
 STATUSES: tuple[Status, ...] = ("ok", "abstained", "failed")
 OK, ABSTAINED, FAILED = range(3)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from grice.stats.clusters import ClusteredMean
+from grice.stats.estimate import ClusteredMean, Estimate
 
 if TYPE_CHECKING:
     from grice.stats.agreement import (
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
         partial_correlation,
         system_level,
     )
-    from grice.stats.estimate import Estimate
     from grice.stats.inference import (
         HumanScale,
         PoweredMean,
@@ -55,7 +54,7 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     # Names are imported when they are first used: `import grice.cli` must not load numpy.
-    for module in ("agreement", "comparison", "correlations", "estimate", "inference"):
+    for module in ("agreement", "comparison", "correlations", "inference"):
         if name in __all__ and hasattr(home := import_module(f"grice.stats.{module}"), name):
             return getattr(home, name)
     raise AttributeError(f"module 'grice.stats' has no attribute {name!r}")

@@ -21,15 +21,18 @@ import numpy as np
 from msgspec.structs import replace
 
 from grice.errors import InputError, did_you_mean
-from grice.stats.clusters import (
+from grice.stats.correlations import NAMES, correlation_value, weighted_correlations
+from grice.stats.estimate import (
+    FEW,
     Bounds,
+    Estimate,
     Moments,
     bounded_interval,
+    few_units,
     mean_estimate,
+    scipy_module,
     student_quantile,
 )
-from grice.stats.correlations import NAMES, correlation_value, weighted_correlations
-from grice.stats.estimate import FEW, Estimate, few_units, scipy_module
 from grice.stats.inputs import (
     Floats,
     Groups,
@@ -102,7 +105,7 @@ def mean(
     """Return the mean of the values that are there.
 
     The interval is Student's t with corrections for skewed values and for few or uneven
-    conversations (:func:`~grice.stats.clusters.mean_estimate`).
+    conversations (:func:`~grice.stats.estimate.mean_estimate`).
 
     >>> str(mean([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]))
     '5.500, 95 % [3.334, 7.666], n 10'

@@ -8,8 +8,7 @@ import msgspec
 import numpy as np
 
 from grice.errors import InputError
-from grice.stats.clusters import Bounds, bounded_interval
-from grice.stats.estimate import Estimate, clamp, few_units, scipy_module
+from grice.stats.estimate import Bounds, Estimate, bounded_interval, clamp, few_units, scipy_module
 from grice.stats.inputs import (
     Floats,
     Groups,

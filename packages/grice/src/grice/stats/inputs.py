@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from grice.errors import InputError
 
 if TYPE_CHECKING:
-    from grice.stats.clusters import Bounds
+    from grice.stats.estimate import Bounds
 
 Floats: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.int64]
