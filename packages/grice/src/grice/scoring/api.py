@@ -66,12 +66,9 @@ class Scores(list[Score]):
 
     def to_rows(self) -> list[dict[str, Json]]:
         """Return a flat record of each score, its flags joined by blanks, without evidence."""
+        columns = (*COLUMNS, "signature")
         return [
-            {
-                **{name: getattr(score, name) for name in COLUMNS},
-                "flags": " ".join(score.flags),
-                "signature": score.signature,
-            }
+            {name: getattr(score, name) for name in columns} | {"flags": " ".join(score.flags)}
             for score in self
         ]
 
@@ -94,7 +91,6 @@ class Scores(list[Score]):
         return rows
 
     def __repr__(self) -> str:
-        """Return the first scores as lines of a table."""
         rows = [COLUMNS]
         for score in self[:SHOWN]:
             turn = "" if score.turn is None else str(score.turn)
@@ -131,8 +127,7 @@ class Scorer(NamedTuple):
     def score(self, conversations: Sequence[Conversation]) -> list[list[Score]]:
         """Return the scores of each conversation: turn by turn, then those of the whole."""
         # Metrics with several models and those of whole conversations read token states, which
-        # leave sentence vectors behind; running them first saves the others the encoding. The
-        # order of scores is not touched.
+        # leave sentence vectors behind; running them first saves the others the encoding.
         costly_first = sorted(
             self.metrics,
             key=lambda loaded: (-len(loaded.metric.models), loaded.metric.judges != "conversation"),
@@ -159,11 +154,7 @@ class Scorer(NamedTuple):
 
 
 class Grader:
-    """Metrics that are loaded and ready; load once, score often.
-
-    Attributes:
-        scorer: The metrics.
-    """
+    """Metrics that are loaded and ready; load once, score often."""
 
     def __init__(self, scorer: Scorer, models: ModelLoader) -> None:
         self.scorer = scorer
@@ -181,12 +172,7 @@ class Grader:
         return self._models.usage
 
     def score(self, talk: Talk | Iterable[Talk]) -> Scores:
-        """Return the scores of a conversation, or of several.
-
-        Args:
-            talk: A conversation or several: a :class:`grice.Conversation`; a list of messages with
-                ``role`` and ``content``; or a list of strings said by two speakers in turn, of
-                which the last is judged.
+        """Return the scores of a conversation, or of several; see :func:`score`.
 
         Raises:
             RecordError: For a message that cannot be used, or a record that could not be read,
@@ -241,7 +227,11 @@ def load_from(
     """Load metrics of a registry; see :func:`load`."""
     preset = named_preset(settings.get("models", SMALL))
     preset.check_models()
-    options = preset.with_options(settings.get("options") or {})
+    given = settings.get("options") or {}
+    options: dict[str, dict[str, object]] = {
+        name: {**preset.options.get(name, {}), **given.get(name, {})}
+        for name in {*preset.options, *given}
+    }
     wanted = dict.fromkeys(names or (*registry.defaults(), *preset.metrics))
     for name in (*wanted, *options):
         registry.named(name)
@@ -297,7 +287,7 @@ def _conversations(talk: Talk | Iterable[Talk]) -> list[Conversation]:
         items: list[object] = list(talk)
     except TypeError:
         raise InputError(f"conversations are needed, found {type(talk).__name__}") from None
-    if items and (_are(items, str) or _are(items, Mapping)):
+    if items and any(all(isinstance(item, kind) for item in items) for kind in (str, Mapping)):
         return [_conversation(items, "talk")]
     return [_conversation(item, f"talk {place}") for place, item in enumerate(items, 1)]
 
@@ -308,10 +298,10 @@ def _conversation(item: object, name: str) -> Conversation:
     if isinstance(item, RecordError):  # as reading a file gives them among conversations
         raise item
     if isinstance(item, (list, tuple)) and item:
-        if _are(item, str):
+        if all(isinstance(said, str) for said in item):
             turns = tuple(Turn("AB"[i % 2], text) for i, text in enumerate(item))
             return Conversation(name, turns, targets=(len(turns) - 1,))
-        if _are(item, Mapping):
+        if all(isinstance(said, Mapping) for said in item):
             from grice.readers import from_objects
 
             return from_objects(item, name)
@@ -319,7 +309,3 @@ def _conversation(item: object, name: str) -> Conversation:
         "a conversation is a grice.Conversation, a list of strings, or a list of messages with "
         f"role and content; found {type(item).__name__}"
     )
-
-
-def _are(items: Sequence[object], kind: type) -> bool:
-    return all(isinstance(item, kind) for item in items)

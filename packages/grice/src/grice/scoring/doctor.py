@@ -59,11 +59,9 @@ class Diagnosis(msgspec.Struct, frozen=True):
     Attributes:
         holds: Whether every score was the same in every arrangement, and nothing is wrong.
         arrangements: Each metric in each arrangement; empty if nothing could be scored.
-        problems: Faults of this installation, one line each.
         models: Digests of the installed models by name, of those that are whole.
         fetched: Names of the models that were fetched (``grice models verify`` checks them).
         cache_size: Bytes of the cached model answers in the folder ``cache``.
-        seconds: Duration of the scoring.
     """
 
     holds: bool
@@ -85,7 +83,7 @@ def diagnose(
     """Check the installation, and score the conversations in several arrangements."""
     wanted = list(dict.fromkeys(names or registry.defaults()))
     for name in wanted:
-        registry.named(name)
+        registry.named(name)  # refuses an unknown one
     versions = {}
     for name in PACKAGES:
         with suppress(metadata.PackageNotFoundError):

@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import math
 import warnings
-from heapq import heappop, heappush
+from collections import deque
+from contextlib import suppress
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -173,28 +174,16 @@ def flags_of(text: str) -> Iterator[str]:
         yield THINKING
     bare = text.strip()
     if bare.startswith("{") and bare.endswith("}"):
-        try:
+        with suppress(ValueError, RecursionError):
             if isinstance(json.loads(bare), dict):
                 yield JSON
-        except (ValueError, RecursionError):
-            pass
 
 
 # Metrics.
 
 
 class ScoreColumn(NamedTuple):
-    """Metadata of the scores of one metric or blend in a run.
-
-    Attributes:
-        name: The metric that each of these scores names.
-        summary: The question they answer, one line.
-        judges: Whether an item is a ``response`` or a ``conversation``.
-        low, high: Smallest and largest value; infinite where there is no bound.
-        neutral: Value of an abstained score.
-        source: Publication of the method.
-        signature: Version, options and models.
-    """
+    """Metadata of the scores of one metric or blend in a run, as its declaration states them."""
 
     name: str
     summary: str
@@ -217,9 +206,7 @@ def column_of(metric: Metric, signature: str) -> ScoreColumn:
 class LoadedMetric:
     """A metric that is ready to judge.
 
-    Attributes:
-        signature: Version, options and models. Scores are comparable only if it agrees.
-        folders: Folders of its models and of those they depend on, each once.
+    ``folders`` are those of its models and of all they depend on, each once.
     """
 
     def __init__(
@@ -387,9 +374,9 @@ def answers(
 
     All items are asked together, or in halves where memory runs out. If that fails, the first, the
     middle and the last one are asked alone; if none of them can be answered, the metric itself is
-    taken to be broken. Otherwise the failing items are found by bisection, the largest part first,
-    within :data:`CALLS` calls. An item without an answer by then has failed with the reason of the
-    smallest part it was in.
+    taken to be broken. Otherwise the failing items are found by bisection within :data:`CALLS`
+    calls. An item without an answer by then has failed with the reason of the smallest part it was
+    in.
     """
     found: list[Answer | Failure] = [Failure("", len(items))] * len(items)
     calls = 0
@@ -411,8 +398,7 @@ def answers(
             own = isinstance(error, GriceError)
             reason = str(error) if own else f"{type(error).__name__}: {error}"
             failure = Failure(shortened(reason, LONGEST), end - start - 1)
-            for place in range(start, end):
-                known = found[place]
+            for place, known in enumerate(found[start:end], start):
                 if isinstance(known, Failure) and known.others >= failure.others:
                     found[place] = failure
             return True
@@ -422,19 +408,18 @@ def answers(
         return found
     if all(failing(place, place + 1) for place in sorted({0, len(items) // 2, len(items) - 1})):
         return found
-    parts = [(-len(items), 0)]  # sizes, negative so that the largest comes first; starts
+    parts = deque([(0, len(items))])  # the largest first
     while parts and calls < CALLS:
-        size, start = heappop(parts)
-        end = start - size
+        start, end = parts.popleft()
         middle = (start + end) // 2
-        if size == -1:
+        if middle == start:
             failing(start, end)
         elif not failing(start, middle):  # so what fails is in the other half
-            heappush(parts, (middle - end, middle))
+            parts.append((middle, end))
         else:
-            heappush(parts, (start - middle, start))
+            parts.append((start, middle))
             if failing(middle, end):
-                heappush(parts, (middle - end, middle))
+                parts.append((middle, end))
     return found
 
 

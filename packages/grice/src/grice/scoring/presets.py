@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import tomllib
 from importlib import resources
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -28,9 +29,10 @@ from grice.errors import InputError, did_you_mean, os_reason
 from grice.files import config_folder, make_folder, write_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
 SMALL = "small"
+CONFIG = "config.toml"
 ENDPOINT = "openai:"
 MODEL = "model:"
 T = TypeVar("T")
@@ -53,15 +55,6 @@ class Preset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
             check_stored(self.models, self.name if self.name in find_presets() else "")
 
-    def with_options(
-        self, given: Mapping[str, Mapping[str, object]]
-    ) -> dict[str, dict[str, object]]:
-        """Return its options by metric, replaced by those that are given."""
-        return {
-            name: {**self.options.get(name, {}), **given.get(name, {})}
-            for name in {*self.options, *given}
-        }
-
 
 class Config(msgspec.Struct, frozen=True):
     """The user's choices for all runs: the name of a preset."""
@@ -72,8 +65,9 @@ class Config(msgspec.Struct, frozen=True):
 def find_presets() -> dict[str, Path]:
     """Return the files of all presets by name; of two of one name the one of the package."""
     shipped = Path(str(resources.files("grice"))) / "data" / "presets"
-    files = [*sorted(_own().glob("*.toml")), *sorted(shipped.glob("*.toml"))]
-    return {path.stem: path for path in files}
+    return {
+        path.stem: path for folder in (_own(), shipped) for path in sorted(folder.glob("*.toml"))
+    }
 
 
 def named_preset(name: str) -> Preset:
@@ -105,24 +99,21 @@ def named_preset(name: str) -> Preset:
 def models_of(names: Iterable[str]) -> list[str]:
     """Return the models that names of presets or models stand for, each once."""
     presets = find_presets()
-    models: dict[str, None] = {}
-    for name in names:
-        found = named_preset(name).models if name in presets else [name.removeprefix(MODEL)]
-        models |= dict.fromkeys(found)
-    return list(models)
+    models = (
+        named_preset(name).models if name in presets else (name.removeprefix(MODEL),)
+        for name in names
+    )
+    return list(dict.fromkeys(chain.from_iterable(models)))
 
 
 def _own() -> Path:
     return config_folder() / "presets"
 
 
-def _config() -> Path:
-    return config_folder() / "config.toml"
-
-
 def default_preset() -> str:
     """Return the name of the preset that the user has chosen, ``small`` if none."""
-    return _read(_config(), Config).models if _config().exists() else SMALL
+    path = config_folder() / CONFIG
+    return _read(path, Config).models if path.exists() else SMALL
 
 
 def set_default(name: str) -> Path:
@@ -130,9 +121,10 @@ def set_default(name: str) -> Path:
     if name.endswith(".toml"):
         raise InputError(f"{name}: a preset is chosen by name; copy it to {_own()}")
     named_preset(name).check_models()
-    make_folder(_config().parent)
-    write_text(_config(), f"models = {msgspec.json.encode(name).decode()}\n")
-    return _config()
+    path = config_folder() / CONFIG
+    make_folder(path.parent)
+    write_text(path, f"models = {msgspec.json.encode(name).decode()}\n")
+    return path
 
 
 def check_not_chosen(model: str) -> None:

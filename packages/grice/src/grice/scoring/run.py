@@ -1,11 +1,9 @@
 """Runs: records of open inputs are scored, a window at a time, into an output.
 
-A file of scores survives a kill and is finished by the next run. While a run is under way its
-lines are in ``OUT.partial`` and its progress in ``OUT.state``. Lines are made durable first and
-counted in the state afterwards, so that after a kill at any moment the state describes lines that
-are there; lines behind them are cut off. The finished file appears under its own name in one step.
-For a link, all of this happens beside the file it points to. A device or a pipe is written
-through, and a run into it starts from the top.
+A file of scores survives a kill and is finished by the next run. Until then its lines are in
+``OUT.partial``, its progress in ``OUT.state``; for a link, beside the file it points to. Lines are
+made durable first and counted in the state afterwards; lines behind the counted ones are cut off.
+The finished file appears in one step. A run into a device or a pipe starts from the top.
 """
 
 from __future__ import annotations
@@ -65,8 +63,7 @@ TABLES = (".parquet", ".arrow")
 class Run:
     """Scores of open inputs: iterate over it to the end, then read the summary.
 
-    Conversations that an interrupted run has finished are not scored again: their scores are read
-    back, so that the caller sees all of them.
+    The scores of conversations that an interrupted run has finished are read back.
 
     Attributes:
         output: File of the scores, ``-`` for standard output; None writes none.
@@ -193,9 +190,10 @@ def score_windows(
     try:
         for record in records:
             windows.add(record)
-            yield from windows.take()
+            yield from windows.scored
+            windows.scored.clear()
         windows.close()
-        yield from windows.take()
+        yield from windows.scored
         if windows.state.records < sink.done.records:
             raise InputError(CHANGED)
         sink.finish()
@@ -206,12 +204,12 @@ def score_windows(
 class _Windows:
     def __init__(self, scorer: Scorer, sink: Sink) -> None:
         self.state = State(sink.done.run)
+        self.scored: list[tuple[Found, Sequence[Score]]] = []
         self._scorer = scorer
         self._sink = sink
         self._digest = hashlib.blake2b(digest_size=16)
         self._earlier = sink.replay()
         self._window: list[Found] = []
-        self._scored: list[tuple[Found, Sequence[Score]]] = []
         self._turns = 0
         self._most_turns = FIRST_TURNS
 
@@ -224,11 +222,6 @@ class _Windows:
         if full or records == self._sink.done.records:  # the end of a window of the earlier run
             self._most_turns = min(WINDOW_TURNS, 2 * self._most_turns)
             self.close()
-
-    def take(self) -> Sequence[tuple[Found, Sequence[Score]]]:
-        """Return the scored records that were not taken yet."""
-        scored, self._scored = self._scored, []
-        return scored
 
     def close(self) -> None:
         """Score the records since the last window, if there are any."""
@@ -254,7 +247,7 @@ class _Windows:
             logger.info("scored %d conversations", len(talks))
             self._sink.append([score for group in groups for score in group], self.state)
         scores = iter(groups)
-        self._scored += [
+        self.scored += [
             (record, () if isinstance(record, RecordError) else next(scores)) for record in window
         ]
 
