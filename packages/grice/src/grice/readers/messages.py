@@ -21,6 +21,7 @@ ANSWERS = ("choices", "output", "messages", "message", "generations", "answer", 
 """Fields of what is returned that hold messages."""
 TEXTS = ("output_text", "text", "content", "completion", "result", "reply", "output")
 """Fields of what is returned that hold the text."""
+TEXT_PARTS = ("text", "input_text", "output_text", "refusal")
 NO_SPEECH = ("function_call", "function_call_output", "reasoning", "item_reference")
 """Items of OpenAI's Responses without speech."""
 
@@ -38,15 +39,13 @@ def json_of(value: object) -> Any:  # noqa: ANN401 - any JSON value
 def history_of(sent: object) -> list[Turn]:
     """Return the turns of messages sent to a model, of an object with them, or of a text."""
     sent = json_of(sent)
-    if isinstance(sent, str):
-        return _spoken(sent, USER)
     if isinstance(sent, list):
         inner = sent[0] if len(sent) == 1 and isinstance(sent[0], list) else sent
         return [turn for item in inner for turn in _turns(item, USER)]
+    if isinstance(sent, str) or _is_message(sent):
+        return _turns(sent, USER)
     if not isinstance(sent, dict):
         raise FieldError(None, f"expected messages or text, found {kind(sent)}")
-    if _is_message(sent):
-        return _turns(sent, USER)
     before = _spoken(sent.get("instructions") or sent.get("system") or "", SYSTEM)
     for name in LISTS:
         inner = json_of(sent.get(name))
@@ -67,21 +66,19 @@ def _question(sent: dict[str, Any], besides: str = "") -> list[Turn]:
 def replies_of(returned: object) -> list[Turn]:
     """Return the turns that a model returned: its first choice, calls of tools left out."""
     returned = json_of(returned)
-    if isinstance(returned, str):
-        return _spoken(returned, ASSISTANT)
     if isinstance(returned, list):
         first = returned[0] if returned else None
-        is_item = _is_message(first) or (
+        is_items = _is_message(first) or (
             isinstance(first, dict) and first.get("type") in (*NO_SPEECH, "message")
         )
         is_choice = isinstance(first, dict) and ("message" in first or "index" in first)
-        if isinstance(first, list) or is_choice or (isinstance(first, dict) and not is_item):
+        if is_choice or (isinstance(first, (dict, list)) and not is_items):
             return replies_of(first)
         return [turn for item in returned for turn in _turns(item, ASSISTANT)]
+    if isinstance(returned, str) or _is_message(returned):
+        return _turns(returned, ASSISTANT)
     if not isinstance(returned, dict):
         raise FieldError(None, f"expected a reply, found {kind(returned)}")
-    if _is_message(returned):
-        return _turns(returned, ASSISTANT)
     for name in ANSWERS:
         if isinstance(inner := json_of(returned.get(name)), (list, dict)) and inner:
             return replies_of(inner)
@@ -175,7 +172,7 @@ def _spoken(content: Json, role: str) -> list[Turn]:
 
 def _fields_of(item: dict[str, Any]) -> dict[str, Any]:
     """Return the fields of a message that LangChain or OpenInference has wrapped."""
-    if not item.keys() & {"content", "parts"}:
+    if "content" not in item and "parts" not in item:
         for name in ("kwargs", "data", "message"):
             if isinstance(inner := item.get(name), dict):
                 return _fields_of(inner)
@@ -205,9 +202,9 @@ def _text(content: Json) -> str:
     if isinstance(content, list):
         return "\n".join(filter(None, map(_text, content)))
     if isinstance(content, dict):
-        inner = {name.removeprefix("message_content."): value for name, value in content.items()}
-        if str(inner.get("type", "text")) in ("text", "input_text", "output_text", "refusal"):
+        prefix = "message_content." if "message_content.type" in content else ""
+        if str(content.get(f"{prefix}type", "text")) in TEXT_PARTS:
             for name in ("text", "content", "refusal"):
-                if isinstance(text := inner.get(name), str):
+                if isinstance(text := content.get(prefix + name), str):
                     return text
     return ""

@@ -26,7 +26,7 @@ from grice.readers._formats import (
     parsed_lines,
 )
 from grice.readers.messages import history_of, json_of, replies_of, turns_in
-from grice.readers.roles import ASSISTANT, OTEL_EVENTS, role_of
+from grice.readers.roles import ASSISTANT, OTEL_EVENTS, SYSTEM, role_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -110,28 +110,14 @@ def _shared(turns: Sequence[Turn], others: Sequence[Turn]) -> int:
     return min(len(turns), len(others))
 
 
-def _with_messages(
-    call: Call, sent: object, returned: object, fields: tuple[str, str]
-) -> list[Call]:
-    """Return a call with the messages sent and returned; none if nothing was said."""
-    if returned is None:
-        raise FieldError(fields[1], "missing: the call failed, or half of it was lost")
-    history = turns_in(history_of, sent, fields[0])
-    replies = turns_in(replies_of, returned, fields[1])
-    if len(replies) > len(history) and replies[: len(history)] == history:
-        replies = replies[len(history) :]  # a graph returns all messages
-    return [call._replace(history=history, replies=replies)] if replies else []
-
-
 def _at(item: dict[str, Any], path: str) -> Any:  # noqa: ANN401 - any JSON value
     """Return the value at a path, whose fields may be JSON in a text; None if there is none."""
-    while "/" in path:
-        name, _, path = path.partition("/")
-        inner = json_of(item.get(name))
-        if not isinstance(inner, dict):
+    *outer, name = path.split("/")
+    for each in outer:
+        item = json_of(item.get(each))
+        if not isinstance(item, dict):
             return None
-        item = inner
-    return item.get(path)
+    return item.get(name)
 
 
 def _first(item: dict[str, Any], *paths: str) -> str:
@@ -143,19 +129,12 @@ def _first(item: dict[str, Any], *paths: str) -> str:
     return ""
 
 
-def _unquoted(value: object) -> Any:  # noqa: ANN401 - any JSON value
-    """Return the value of an attribute, which is JSON even if it is a text."""
-    if isinstance(value, str) and value[:1] == '"' == value[-1:]:
-        return json_of(f"[{value}]")[0]
-    return None if value == "null" else json_of(value)
-
-
 class Tracer(msgspec.Struct, frozen=True, kw_only=True):
     """Paths into an object that a tracer exports for one call; the first that is there counts.
 
     The root of a trace, which has no ``parent``, is what the user saw; where it is missing, spans
-    count whose ``type`` is one of ``model``. ``value`` decodes what was sent and returned; a
-    ``span`` of another type without both is passed over.
+    count whose ``type`` is one of ``model``; with ``model_first`` these count before it. A
+    ``span`` of another type without anything sent and returned is passed over.
     """
 
     sent: str
@@ -163,35 +142,40 @@ class Tracer(msgspec.Struct, frozen=True, kw_only=True):
     conversation: tuple[str, ...]
     trace: tuple[str, ...]
     time: tuple[str, ...]
-    parent: tuple[str, ...]
-    type: str
-    model: tuple[str, ...]
+    parent: tuple[str, ...] = ()
+    type: str = "type"
+    model: tuple[str, ...] = ()
+    model_first: bool = False
     meta: dict[str, tuple[str, ...]] = {}
     error: str = ""
-    value: Callable[[object], Any] = json_of
     span: tuple[str, ...] = ()
 
     def calls(self, item: dict[str, Any], otherwise: str) -> list[Call]:
-        """Return the call of an object, none if it is about something else."""
+        """Return the call of an object, none if it is about something else or nothing was said."""
         is_root = not _first(item, *self.parent)
-        span_type = str(_at(item, self.type) or "").strip('"').upper()
-        if not is_root and span_type not in self.model:
+        is_model = str(_at(item, self.type)).upper() in self.model
+        if not is_root and not is_model:
             return []
+        sent, returned = (json_of(_at(item, path)) for path in (self.sent, self.returned))
+        sent_field, field = self.sent.rpartition("/")[2], self.returned.rpartition("/")[2]
+        if self.span and sent is None and returned is None:
+            if _first(item, *self.span) and not is_model:
+                return []
+            raise FieldError(sent_field, "missing; export with input and output")
+        if not returned and (problem := _first(item, self.error)):
+            raise FieldError(field, f"missing: the run failed with {problem[:80]!r}")
+        if returned is None:
+            raise FieldError(field, "missing: the call failed, or half of it was lost")
+        history = turns_in(history_of, sent, sent_field)
+        replies = turns_in(replies_of, returned, field)
+        if len(replies) > len(history) and replies[: len(history)] == history:
+            replies = replies[len(history) :]  # a graph returns all messages
         trace = _first(item, *self.trace) or otherwise
         name = _first(item, *self.conversation) or trace
+        rank = is_model if self.model_first else is_root
         meta = {field: value for field, at in self.meta.items() if (value := _first(item, *at))}
-        call = Call(name, trace, int(is_root), _first(item, *self.time), meta)
-        sent, returned = (self.value(_at(item, path)) for path in (self.sent, self.returned))
-        fields = self.sent.rpartition("/")[2], self.returned.rpartition("/")[2]
-        if self.error and not returned:
-            returned = None
-            if problem := _first(item, self.error):
-                raise FieldError(fields[1], f"missing: the run failed with {problem[:80]!r}")
-        if self.span and sent is None and returned is None:
-            if _first(item, *self.span) and span_type not in self.model:
-                return []
-            raise FieldError(fields[0], "missing; export with input and output")
-        return _with_messages(call, sent, returned, fields)
+        call = Call(name, trace, rank, _first(item, *self.time), meta, history, replies)
+        return [call] if replies else []
 
 
 LANGFUSE = Tracer(
@@ -201,7 +185,6 @@ LANGFUSE = Tracer(
     trace=("traceId", "trace_id", "id"),
     time=("timestamp", "startTime", "start_time"),
     parent=("parentObservationId", "parent_observation_id"),
-    type="type",
     model=("GENERATION",),
     meta={"user": ("userId", "user_id"), "name": ("name", "trace_name"), "model": ("model",)},
     span=("traceId", "trace_id"),
@@ -231,7 +214,38 @@ MLFLOW = Tracer(
     parent=("parent_id", "parent_span_id"),
     type="attributes/mlflow.spanType",
     model=("CHAT_MODEL", "LLM"),
-    value=_unquoted,
+)
+_TIMES = ("created_at", "created", "timestamp", "time")
+OPENAI = Tracer(  # of what _openai_calls makes of a record
+    sent="request",
+    returned="response",
+    conversation=(
+        *("answer/conversation/id", "conversation_id", "conversation", "session_id", "thread_id"),
+        "answer/previous_response_id",
+    ),
+    trace=("answer/id", "id", "custom_id"),
+    time=(*(f"answer/{name}" for name in _TIMES), *_TIMES),
+    meta={"model": ("answer/model",)},
+)
+SPANS = Tracer(  # of what _span makes of a span of OpenTelemetry or Phoenix
+    sent="input",
+    returned="output",
+    conversation=(
+        "gen_ai.conversation.id",  # of the GenAI conventions
+        "session.id",  # OpenInference
+        "traceloop.association.properties.session_id",  # OpenLLMetry
+    ),
+    trace=("trace_id",),
+    time=("start_time",),
+    parent=("parent_id",),
+    model=("MODEL",),
+    model_first=True,  # it says more than the root around it
+    meta={
+        "model": ("gen_ai.response.model", "gen_ai.request.model", "llm.model_name"),
+        "service": ("service.name",),
+        "user": ("user.id", "enduser.id"),
+        "agent": ("gen_ai.agent.name",),
+    },
 )
 
 
@@ -242,19 +256,29 @@ def _is_langfuse(item: dict[str, Any]) -> bool:
 
 def _mlflow_calls(trace: dict[str, Any], otherwise: str) -> list[Call]:
     """Return the calls of the spans of a trace; their errors count if none can be read."""
-    _, data = (expect(trace.get(name), dict, "an object", name) for name in ("info", "data"))
+    info, data = (expect(trace.get(name), dict, "an object", name) for name in ("info", "data"))
     calls: list[Call] = []
     problems: list[FieldError] = []
     spans = expect(data.get("spans"), list, "a list of spans", "data.spans")
     for span in spans:
         expect(span, dict, "objects", "data.spans")
+        attributes = json_of(span.get("attributes"))
+        if isinstance(attributes, dict):
+            attributes = {name: _unquoted(value) for name, value in attributes.items()}
         try:
-            calls += MLFLOW.calls({**span, "info": trace["info"]}, otherwise)
+            calls += MLFLOW.calls({**span, "attributes": attributes, "info": info}, otherwise)
         except FieldError as bad:
             problems.append(bad)
     if problems and len(problems) == len(spans):
         raise problems[0].inside("data.spans.attributes")
     return calls
+
+
+def _unquoted(value: object) -> Any:  # noqa: ANN401 - any JSON value
+    """Return the value of an attribute, which is JSON even if it is a text."""
+    if isinstance(value, str) and value[:1] == '"' == value[-1:]:
+        return json_of(f"[{value}]")[0]
+    return None if value == "null" else value
 
 
 SENT = ("messages", "input", "prompt")
@@ -274,24 +298,13 @@ def _openai_parts(record: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _openai_calls(record: dict[str, Any], otherwise: str) -> list[Call]:
     request, response = _openai_parts(record)
-    if not any(request.get(name) for name in SENT):
-        half = any(response.get(name) for name in RETURNED)
-        why = ": a response without its request" if half else ""
-        raise FieldError("messages", f"missing{why}; found {field_names(record)}")
-    trace = _first(response, "id") or _first(record, "id", "custom_id") or otherwise
-    name = (
-        _first(response, "conversation/id")
-        or _first(record, "conversation_id", "conversation", "session_id", "thread_id")
-        or _first(response, "previous_response_id")
-        or trace
-    )
-    times = ("created_at", "created", "timestamp", "time")
-    time = _first(response, *times) or _first(record, *times)
-    meta = {"model": response["model"]} if isinstance(response.get("model"), str) else {}
     returned = {key: response[key] for key in RETURNED if response.get(key)}
     sent = {key: request[key] for key in (*SENT, "instructions") if request.get(key)}
-    call = Call(name, trace, 0, time, meta)
-    return _with_messages(call, sent, returned or None, ("request", "response"))
+    if not sent.keys() & set(SENT):
+        why = ": a response without its request" if returned else ""
+        raise FieldError("messages", f"missing{why}; found {field_names(record)}")
+    call = {**record, "answer": response, "request": sent, "response": returned or None}
+    return OPENAI.calls(call, otherwise)
 
 
 def _is_openai(record: dict[str, Any]) -> bool:
@@ -300,12 +313,6 @@ def _is_openai(record: dict[str, Any]) -> bool:
     return returned and any(request.get(name) for name in SENT)
 
 
-CONVERSATION = (
-    "gen_ai.conversation.id",
-    "session.id",
-    "traceloop.association.properties.session_id",
-)
-"""Attributes with the conversation, by the GenAI conventions, OpenInference and OpenLLMetry."""
 MESSAGES = (
     ("gen_ai.input.messages", "gen_ai.output.messages"),
     ("llm.input_messages", "llm.output_messages"),
@@ -315,7 +322,8 @@ MESSAGES = (
 """Attributes with what was sent and returned: the GenAI conventions since 1.37, OpenInference,
 OpenLLMetry; the last are events, one each message (the GenAI conventions up to 1.36)."""
 INDEXED = re.compile(
-    r"(llm\.input_messages|llm\.output_messages|gen_ai\.prompt|gen_ai\.completion)\.(\d+)\.(.+)"
+    r"(llm\.input_messages|llm\.output_messages|gen_ai\.prompt|gen_ai\.completion)"
+    r"\.(\d+)\.(?:message\.)?(.+)"
 )
 """A field of a message that is an attribute of its own (OpenInference, OpenLLMetry)."""
 OWN = ("gen_ai.", "llm.input_messages", "llm.output_messages", "input.value")
@@ -324,81 +332,53 @@ LOG = {"eventName", "event_name", "body", "observedTimeUnixNano", "observed_time
 """Fields that log records have and spans do not."""
 NESTED = frozenset({"attributes", "gen_ai", "input", "llm", "openinference", "output", "session"})
 CAPTURE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true"
-META = {
-    "model": ("gen_ai.response.model", "gen_ai.request.model", "llm.model_name"),
-    "service": ("service.name",),
-    "user": ("user.id", "enduser.id"),
-    "agent": ("gen_ai.agent.name",),
-}
 
 
-class Span(msgspec.Struct):
-    """A span of OpenTelemetry with its log records: attributes by dotted names, events."""
-
-    trace: str
-    time: object
-    is_root: bool
-    attributes: dict[str, Any]
-    events: list[dict[str, Any]] = []
-    line: int = 0
-
-    def messages(self) -> tuple[Any, Any]:
-        """Return what was sent and what was returned, as attributes or events say."""
-        found = dict(self.attributes)
-        lists: dict[str, dict[int, dict[str, Any]]] = {}
-        for name, value in self.attributes.items():
-            if match := INDEXED.fullmatch(name):
-                field = match[3].removeprefix("message.")
-                message = lists.setdefault(match[1], {}).setdefault(int(match[2]), {})
-                if not field.startswith("contents."):
-                    message[field] = value
-                elif field.endswith(("text", "content")):  # parts, an attribute each
-                    message["content"] = "\n".join(filter(None, [message.get("content"), value]))
-        for name, messages in lists.items():
-            found[name] = [message for _, message in sorted(messages.items())]
-        for event in self.events:
-            name, body = str(event.get("name")), json_of(event.get("body"))
-            fields = {**event, **(body if isinstance(body, dict) else {})}
-            if name in OTEL_EVENTS:
-                said = {"role": OTEL_EVENTS[name], "content": json_of(fields.get("content"))}
-                found.setdefault("gen_ai.message", []).append(said)
-            elif name == "gen_ai.choice":
-                said = {"role": ASSISTANT, "content": fields.get("content")}
-                found.setdefault(name, []).append(json_of(fields.get("message")) or said)
-            elif name == "gen_ai.client.inference.operation.details":
-                found = fields | _flat(fields.get("attributes")) | found
-        for sent, returned in MESSAGES:
-            if found.get(sent) or found.get(returned):
-                answered = json_of(found.get(returned))
-                first = answered[:1] if isinstance(answered, list) else answered  # of all choices
-                return json_of(found.get(sent)), first or None
-        return None, None
-
-    def calls(self) -> list[Call]:
-        """Return the call that the span logs, none if it is about something else."""
-        attributes, is_model = self.attributes, True
-        sent, returned = self.messages()
-        if sent is None and returned is None:
-            if "input.value" not in attributes or not self.is_root:
-                if str(attributes.get("gen_ai.operation.name")) in ("chat", "text_completion"):
-                    problem = f"a call without messages; record them with {CAPTURE}"
-                    raise FieldError(None, problem)
-                return []
-            sent, returned = attributes["input.value"], attributes.get("output.value")
-            is_model = False
-        before = json_of(attributes.get("gen_ai.system_instructions"))
-        found = {field: _stated(attributes, at) for field, at in META.items()}
-        meta = {field: value for field, value in found.items() if value is not None}
-        name = str(_stated(attributes, CONVERSATION) or self.trace)
-        # A span of a model says more than the root span around it.
-        call = Call(name, self.trace, int(is_model), str(self.time or ""), meta)
-        calls = _with_messages(call, sent or [], returned, ("input", "output"))
-        instructions = turns_in(history_of, before or [], "instructions")
-        return [call._replace(history=[*instructions, *call.history]) for call in calls]
+def _span_calls(span: dict[str, Any], otherwise: str) -> list[Call]:
+    """Return the call that a span logs, none if it is about something else."""
+    sent, returned = _messages(span)
+    is_model = sent is not None or returned is not None
+    if not is_model:
+        if "input.value" not in span or span["parent_id"]:
+            if str(span.get("gen_ai.operation.name")) in ("chat", "text_completion"):
+                raise FieldError(None, f"a call without messages; record them with {CAPTURE}")
+            return []
+        sent, returned = span["input.value"], span.get("output.value")
+    sent = json_of(sent) or []
+    if (said := json_of(span.get("gen_ai.system_instructions"))) and isinstance(sent, list):
+        sent = [{"role": SYSTEM, "content": said}, *sent]
+    call = {**span, "input": sent, "output": returned, "type": "MODEL" if is_model else ""}
+    return SPANS.calls(call, otherwise)
 
 
-def _stated(attributes: dict[str, Any], names: Sequence[str]) -> Any:  # noqa: ANN401 - any JSON
-    return next(filter(None, map(attributes.get, names)), None)
+def _messages(span: dict[str, Any]) -> tuple[Any, Any]:
+    """Return what was sent and what was returned, as attributes or events say."""
+    found = dict(span)
+    lists: dict[str, dict[int, dict[str, Any]]] = {}
+    for name, value in span.items():
+        if match := INDEXED.fullmatch(name):
+            message = lists.setdefault(match[1], {}).setdefault(int(match[2]), {})
+            if not match[3].startswith("contents."):
+                message[match[3]] = value
+            elif match[3].endswith(("text", "content")):  # parts, an attribute each
+                message["content"] = "\n".join(filter(None, [message.get("content"), value]))
+    for name, messages in lists.items():
+        found[name] = [message for _, message in sorted(messages.items())]
+    for name, fields in span["events"]:
+        if name in OTEL_EVENTS:
+            said = {"role": OTEL_EVENTS[name], "content": json_of(fields.get("content"))}
+            found.setdefault("gen_ai.message", []).append(said)
+        elif name == "gen_ai.choice":
+            said = {"role": ASSISTANT, "content": fields.get("content")}
+            found.setdefault(name, []).append(json_of(fields.get("message")) or said)
+        elif name == "gen_ai.client.inference.operation.details":
+            found = fields | found
+    for sent, returned in MESSAGES:
+        if found.get(sent) or found.get(returned):
+            answered = json_of(found.get(returned))
+            first = answered[:1] if isinstance(answered, list) else answered  # of all choices
+            return json_of(found.get(sent)), first or None
+    return None, None
 
 
 def _flat(attributes: object, prefix: str = "") -> dict[str, Any]:
@@ -412,18 +392,6 @@ def _flat(attributes: object, prefix: str = "") -> dict[str, Any]:
         else:
             named[dotted] = value
     return named
-
-
-def _phoenix_calls(span: dict[str, Any], otherwise: str) -> list[Call]:
-    """Read a span of Phoenix's API, or a row of its data frames, with dotted names."""
-    fields = {name.removeprefix("attributes."): each for name, each in _flat(span).items()}
-    trace = _first(fields, "context/trace_id", "context.trace_id", "trace_id") or otherwise
-    is_root = not _first(fields, "parent_id", "parentId")
-    return Span(trace, _first(fields, "start_time"), is_root, fields).calls()
-
-
-def _is_phoenix(span: dict[str, Any]) -> bool:
-    return "span_kind" in span and any(name.startswith(("attributes", "context")) for name in span)
 
 
 def _otlp_value(value: object) -> Any:  # noqa: ANN401 - any JSON value
@@ -441,13 +409,13 @@ def _otlp_value(value: object) -> Any:  # noqa: ANN401 - any JSON value
 
 
 def _attributes(items: object) -> dict[str, Any]:
-    if isinstance(items, dict):
+    if not isinstance(items, list):
         return _flat(items)
-    objects = (item for item in items if isinstance(item, dict)) if isinstance(items, list) else ()
+    objects = (item for item in items if isinstance(item, dict))
     return {str(item.get("key")): _otlp_value(item.get("value")) for item in objects}
 
 
-def _otlp_items(record: dict[str, Any]) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+def _spans_in(record: dict[str, Any]) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     """Yield spans and log records, each with the attributes of its resource."""
     for outer, inner, leaf in (
         ("resourceSpans", "scopeSpans", "spans"),
@@ -457,65 +425,75 @@ def _otlp_items(record: dict[str, Any]) -> Iterator[tuple[dict[str, Any], dict[s
             shared = _attributes((resource.get("resource") or {}).get("attributes"))
             for scope in resource.get(inner) or []:
                 yield from ((item, shared) for item in scope.get(leaf) or [])
-    if "attributes" in record and "resourceSpans" not in record:
-        resource = record.get("resource")
-        own = resource.get("attributes") if isinstance(resource, dict) else {}
-        yield record, _attributes(own)
+    if "resourceSpans" not in record and "resourceLogs" not in record:
+        for item in _unwrapped(record):
+            yield item, _attributes(_at(item, "resource/attributes"))
 
 
-def _otlp_span(fields: dict[str, Any], shared: dict[str, Any]) -> tuple[str, Span]:
-    """Return a span, or a log record as a span with one event, and the number of the span."""
-    context = fields.get("context") or fields.get("spanContext") or {}
+def _span(fields: dict[str, Any], shared: dict[str, Any]) -> dict[str, Any]:
+    """Return a span by dotted names, or a log record as a span with one event."""
+    stated = fields.get("attributes")
+    own = _attributes(stated) if isinstance(stated, list) else _flat(fields)
+    context = ("context.{}", "context/{}", "spanContext/{}")
     trace, number = (
-        str(fields.get(camel) or fields.get(snake) or context.get(snake) or "").removeprefix("0x")
+        _first(fields, camel, snake, *(path.format(snake) for path in context)).removeprefix("0x")
         for camel, snake in (("traceId", "trace_id"), ("spanId", "span_id"))
     )
-    events = [*(fields.get("events") or []), *([fields] if fields.keys() & LOG else [])]
-    return number, Span(
-        trace,
-        _stated(fields, ("startTimeUnixNano", "start_time", "timeUnixNano")),
-        (fields.get("parentSpanId") or fields.get("parent_id")) in ("", "0" * 16, None),
-        {**shared, **_attributes(fields.get("attributes"))},
-        list(map(_event, events)),
-    )
+    return {
+        **shared,
+        **{name.removeprefix("attributes."): value for name, value in own.items()},
+        "trace_id": trace,
+        "span_id": number,
+        "parent_id": _first(fields, "parentSpanId", "parent_id", "parentId").strip("0"),
+        "start_time": _first(fields, "startTimeUnixNano", "start_time", "timeUnixNano"),
+        "events": [
+            *map(_event, fields.get("events") or []),
+            *([_event(fields)] if fields.keys() & LOG else []),
+        ],
+    }
 
 
-def _event(event: dict[str, Any]) -> dict[str, Any]:
-    attributes = _attributes(event.get("attributes"))
-    name = event.get("eventName") or event.get("event_name") or attributes.get("event.name")
-    return {"name": name or event.get("name"), "body": _otlp_value(event.get("body")), **attributes}
+def _event(event: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Return the name of an event, and its fields: those of its attributes and of its body."""
+    fields = _attributes(event.get("attributes"))
+    name = event.get("eventName") or event.get("event_name") or fields.get("event.name")
+    body = json_of(_otlp_value(event.get("body")))
+    return str(name or event.get("name")), fields | (body if isinstance(body, dict) else {})
 
 
-def _read_otel(lines: Iterable[Line], name: str) -> Iterator[Found]:
+def _read_spans(lines: Iterable[Line], name: str) -> Iterator[Found]:
     # Until the end: the messages of a span may be log records, here or further on.
-    spans: OrderedDict[tuple[str, str], Span] = OrderedDict()
+    spans: OrderedDict[tuple[str, str], tuple[int, dict[str, Any]]] = OrderedDict()
 
-    def calls_of(span: Span) -> Iterator[Call | RecordError]:
+    def calls_of(line: int, span: dict[str, Any]) -> Iterator[Call | RecordError]:
         try:
-            yield from span.calls()
+            yield from _span_calls(span, f"{name}:{line}")
         except FieldError as bad:
-            yield bad.at(name, span.line)
+            yield bad.at(name, line)
 
     def calls(line: Line) -> Iterator[Call | RecordError]:
         try:
-            for fields, shared in _otlp_items(line.record()):
-                number, span = _otlp_span(fields, shared)
-                if not span.events and not any(key.startswith(OWN) for key in span.attributes):
+            for fields, shared in _spans_in(line.record()):
+                span = _span(fields, shared)
+                if not span["events"] and not any(key.startswith(OWN) for key in span):
                     continue
-                span.trace, span.line = span.trace or f"{name}:{line.number}", line.number
-                held = spans.setdefault((span.trace, number or str(len(spans))), span)
+                key = (
+                    span["trace_id"] or f"{name}:{line.number}",
+                    span["span_id"] or str(len(spans)),
+                )
+                _, held = spans.setdefault(key, (line.number, span))
                 if held is not span:
-                    held.attributes.update(span.attributes)
-                    held.events.extend(span.events)
+                    events = held["events"] + span["events"]
+                    held.update(span, events=events)
                 if len(spans) > MOST_CALLS:
-                    yield from calls_of(spans.popitem(last=False)[1])
+                    yield from calls_of(*spans.popitem(last=False)[1])
         except (AttributeError, TypeError, ValueError) as error:
-            raise FieldError(None, f"not laid out as OTLP's JSON: {error}") from None
+            raise FieldError(None, f"not laid out as spans: {error}") from None
 
     def all_calls() -> Iterator[Call | RecordError]:
         yield from parsed_lines(lines, name, calls)
-        for span in spans.values():
-            yield from calls_of(span)
+        for line, span in spans.values():
+            yield from calls_of(line, span)
 
     return _conversations(all_calls())
 
@@ -527,6 +505,15 @@ def _is_otel(record: dict[str, Any]) -> bool:
     if not isinstance(attributes, dict) or "name" not in record:
         return False
     return any(key.startswith(OWN) for key in _flat(attributes))
+
+
+def _is_phoenix(record: dict[str, Any]) -> bool:
+    return any(
+        isinstance(span, dict)
+        and "span_kind" in span
+        and any(name.startswith(("attributes", "context")) for name in span)
+        for span in _unwrapped(record)[:1]
+    )
 
 
 def _unwrapped(record: dict[str, Any]) -> list[Any]:
@@ -574,12 +561,17 @@ FORMATS = (
         lambda trace: isinstance(trace.get("info"), dict) and _at(trace, "data/spans") is not None,
         _mlflow_calls,
     ),
-    _export("phoenix", "Phoenix: spans of its API or data frames", _is_phoenix, _phoenix_calls),
     _export("openai", "OpenAI: requests beside responses", _is_openai, _openai_calls),
+    Format(
+        "phoenix",
+        "Phoenix: spans of its API or data frames",
+        partial(confidence, fits=_is_phoenix),
+        _read_spans,
+    ),
     Format(
         "otel",
         "OpenTelemetry: traces with GenAI attributes, as OTLP's JSON or a span a line",
         partial(confidence, fits=_is_otel),
-        _read_otel,
+        _read_spans,
     ),
 )
