@@ -132,16 +132,17 @@ def _read_array(lines: Input, name: str) -> Iterator[Found]:
     items = _items(lines)
     for line in items:
         try:
-            layout = _layout(line)
+            form = _layout(line)
         except FieldError as bad:
             yield bad.at(name, line.number)
-            continue
-        yield from layout.read(chain([line], items), name)
+        else:
+            yield from form.read(chain([line], items), name)
 
 
 def _sniff_array(prefix: bytes) -> float:
     start = prefix.lstrip()
-    if not _ARRAY.match(start) and not (start.startswith(b"{") and _several_lines(start)):
+    line, end, _ = start.partition(b"\n")
+    if not _ARRAY.match(start) and not (start.startswith(b"{") and end and not _is_json(line)):
         return 0.0
     first = closed(start)
     while isinstance(first, list) and first:
@@ -152,14 +153,12 @@ def _sniff_array(prefix: bytes) -> float:
     return 0.35 if start.startswith(b"[") else 0.0
 
 
-def _several_lines(start: bytes) -> bool:
-    """Return whether the first line is not a JSON value of its own."""
-    line, end, _ = start.partition(b"\n")
+def _is_json(line: bytes) -> bool:
     try:
         decode(line)
     except FieldError:
-        return bool(end)
-    return False
+        return False
+    return True
 
 
 def _build_member(before: bytes, line: Line) -> Conversation:

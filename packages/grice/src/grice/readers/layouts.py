@@ -175,16 +175,14 @@ class JsonLayout(msgspec.Struct, frozen=True, kw_only=True):
 
     def build(self, record: dict[str, Any], default_id: str) -> Conversation:
         """Return the conversation of a record, which is used up."""
-        lists = [key for key in self.keys if isinstance(record.get(key), list)]
+        stated = [key for key in self.keys if key in record]
+        lists = [key for key in stated if isinstance(record[key], list)]
+        fitting = [key for key in lists if self.holds(key, record[key])]
+        key = next(iter([*fitting, *lists, *stated, self.keys[0]]))
         expected = f"a list of {self.items}"
-        if not lists:
-            key = next((key for key in self.keys if key in record), None)
-            if key is None:
-                found = f"missing; found {field_names(record)}; expected {expected}"
-                raise FieldError(self.keys[0], found)
-            expect(record[key], list, expected, key)
-        key = next((key for key in lists if self.holds(key, record[key])), lists[0])
-        built = self._turns(record.pop(key), key)
+        if not stated:
+            raise FieldError(key, f"missing; found {field_names(record)}; expected {expected}")
+        built = self._turns(expect(record.pop(key), list, expected, key), key)
         targets = None
         if self.has_targets and (stated := record.pop("targets", None)) is not None:
             targets = tuple(expect(stated, list, "a list of turn indices", "targets"))

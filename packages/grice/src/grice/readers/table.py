@@ -17,20 +17,12 @@ import msgspec
 from grice.data import Turn
 from grice.errors import InputError, did_you_mean, excerpt, os_reason, plural
 from grice.readers._formats import TABLE_SURE, FieldError, Format, Found, Line, best_format, stem
-from grice.readers.layouts import (
-    ANSWERS,
-    HISTORY,
-    QUESTIONS,
-    RESPONSE,
-    build,
-    question_text,
-    turn,
-)
+from grice.readers.layouts import ANSWERS, HISTORY, QUESTIONS, RESPONSE, build, question_text, turn
 from grice.readers.roles import ASSISTANT, USER
 from grice.readers.text import Part, grouped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     import pyarrow
 
@@ -38,7 +30,6 @@ if TYPE_CHECKING:
 
     Columns: TypeAlias = Mapping[str, str]
 
-RowIs: TypeAlias = Literal["conversation", "turn"]
 _DELIMITERS = "\t,;|"
 _MOST_LINES = 1_000
 _MOST_BYTES = 1 << 20
@@ -59,7 +50,7 @@ PARTS = {
     "answer": ANSWERS,
 }
 """Known names of the columns by their part; the first that is present counts."""
-_ROWS = ({"context", "response"}, {"question", "answer", "response"}, {"text"})
+_ROWS = {"response": {"context", "response"}, "turn": {"text"}, "pair": {"question", "answer"}}
 """Required columns by kind of row."""
 _FIELDS = {
     "response": ("context", "response"),
@@ -71,15 +62,12 @@ _OPTIONAL = frozenset({"speaker", "role", "time"})
 MOST_ROWS = 20
 """Rows of a table without a column of conversations that are taken for one conversation."""
 
-MISSING = (
-    "Parquet files and Arrow tables need pyarrow, which is not installed: "
-    'pip install "grice[arrow]"'
-)
 BATCH = 256
 """Rows that are held as Python objects at a time."""
 PARQUET, ARROW, STREAM = b"PAR1", b"ARROW1\0\0", b"\xff\xff\xff\xff"
 """First bytes of each; no text begins as a message of a stream does."""
 LONGEST_SCHEMA = 1 << 24
+_UNREADABLE = (ValueError, OverflowError, OSError)
 LOOK_AT = 8
 """Rows that are looked at to see their layout."""
 
@@ -88,7 +76,7 @@ class Row(NamedTuple):
     """The cells of a row of a table, and the line it starts on; or why it cannot be read."""
 
     number: int
-    cells: list[str]
+    cells: list[Any]
     problem: str | None = None
 
 
@@ -107,47 +95,42 @@ class Header:
         columns = columns or {}
         stated = {part: self.place(name) for part, name in columns.items()}
         self.is_one = columns.get("conversation") == ""  # the whole table
-        # The kind of row of which the user names most columns rules out the others.
-        most = max(len(stated.keys() & parts) for parts in _ROWS)
-        chosen = [parts for parts in _ROWS if len(stated.keys() & parts) == most]
-        ruled_out = set().union(*_ROWS).difference(*chosen)
         found = {
             part: next((plain.index(name) for name in known if name in plain), None)
             for part, known in PARTS.items()
-            if part not in ruled_out
-        }
-        found |= stated
-        if "answer" in found:
-            found["answer"] = stated.get("answer", stated.get("response", found["answer"]))
+        } | stated
+        found["answer"] = stated.get("answer", stated.get("response", found["answer"]))
         places = {part: place for part, place in found.items() if place is not None}
         named = places.get("conversation")
         row_id = plain.index("id") if "id" in plain and "conversation" not in stated else None
-        self.kind: str | None = None
-        self.question: tuple[int, ...] = ()
-        if {"context", "response"} <= places.keys():
-            self.kind = "response"
-        elif "text" in places and places.keys() & {"speaker", "role"}:
-            self.kind = "turn"
-        elif {"question", "answer"} <= places.keys():
-            self.kind = "pair"
-            self.question = (places["question"],)
-            both = "question" not in stated and "input" in plain
-            if both and plain[self.question[0]] == "instruction":
-                self.question += (plain.index("input"),)
-        elif "text" in places and (named is not None or row_id is not None or self.is_one):
-            self.kind = "turn"
-        in_talk = self.kind == "pair" and (named is not None or self.is_one)
-        self.is_grouped = self.kind == "turn" or in_talk
+        # The kind of row of which the user names most columns rules out the others.
+        chosen = {"answer" if part == "response" else part for part in stated} | stated.keys()
+        most = max(len(chosen & parts) for parts in _ROWS.values())
+        kinds = [
+            kind
+            for kind, parts in _ROWS.items()
+            if len(chosen & parts) == most and places.keys() >= parts
+        ]
+        self.kind = kinds[0] if kinds else None
+        if self.kind == "turn" and places.keys().isdisjoint(("speaker", "role")):
+            has_id = named is not None or row_id is not None or self.is_one
+            self.kind = "pair" if "pair" in kinds else "turn" if has_id else None
+        self._question = [places["question"]] if self.kind == "pair" else []
+        has_input = "question" not in stated and "input" in plain
+        if has_input and [plain[place] for place in self._question] == ["instruction"]:
+            self._question.append(plain.index("input"))
+        in_talk = named is not None or self.is_one
+        self.is_grouped = self.kind == "turn" or (self.kind == "pair" and in_talk)
         # Beside a column with the conversation, an id is that of the turn or the pair.
-        by_conversation = in_talk or (self.is_grouped and named is not None)
-        self.group = named if by_conversation or row_id is None else row_id
+        first, second = (named, row_id) if self.is_grouped else (row_id, named)
+        self.group = second if first is None else first
         self._fields = [
             (part, places[part])
             for part in _FIELDS.get(self.kind or "", ())
-            if part in places and (self.kind != "pair" or in_talk or part != "time")
+            if part in places and (part != "time" or self.is_grouped)
         ]
         self._references = [i for i, name in enumerate(plain) if _REFERENCE.fullmatch(name)]
-        used = {self.group, *self.question, *self._references, *dict(self._fields).values()}
+        used = {self.group, *self._question, *self._references, *dict(self._fields).values()}
         self._meta = [(name, i) for i, name in enumerate(self.names) if i not in used]
 
     def place(self, name: str) -> int | None:
@@ -168,8 +151,8 @@ class Header:
             for part, place in self._fields
             if cells[place] or part not in _OPTIONAL
         }
-        if self.question:
-            record["question"] = question_text([cells[place] for place in self.question])
+        if self._question:
+            record["question"] = question_text([cells[place] for place in self._question])
         if self._references:
             record["references"] = [cells[place] for place in self._references if cells[place]]
         if self._meta:
@@ -279,23 +262,19 @@ def _text_rows(source: Iterator[Line], delimiter: str) -> Iterator[Row]:
         if line.is_blank():
             continue
         held.clear()
+        text = problem = None
         try:
             text = line.text()
-        except FieldError as bad:
-            yield Row(line.number, [], bad.problem)
-            continue
-        if '"' not in text and "\r" not in text:
-            yield Row(line.number, text.split(delimiter))
-            continue
-        try:
-            row = Row(line.number, next(csv.reader(texts(text), delimiter=delimiter, strict=True)))
+            cells = text.split(delimiter)
+            if '"' in text or "\r" in text:
+                cells = next(csv.reader(texts(text), delimiter=delimiter, strict=True))
         except (csv.Error, FieldError) as error:
             waiting.extendleft(reversed(held))
-            problem = f"the quotes of a cell do not match, or it is too long for CSV: {error}"
-            row = Row(line.number, [], problem)
-            if delimiter == "\t":
-                row = Row(line.number, text.split(delimiter))
-        yield row
+            if text is None:
+                problem = str(error)
+            elif delimiter != "\t":
+                problem = f"the quotes of a cell do not match, or it is too long for CSV: {error}"
+        yield Row(line.number, [] if problem else cells, problem)
 
 
 def _best_header(text: str, columns: Columns | None) -> Header:
@@ -345,27 +324,10 @@ def _sniff_text(prefix: bytes) -> float:
     return 0.3 if is_header and is_row else 0.1
 
 
-class ArrowRow(NamedTuple):
-    """The fields of a row of an Arrow table, and its number; or why it cannot be read."""
-
-    number: int
-    fields: dict[str, Any]
-    problem: str | None = None
-
-    def json(self) -> bytes:
-        """Return the row as a JSON object, without the nulls that stand for missing fields."""
-        line = msgspec.json.encode(self.fields)
-        return msgspec.json.encode(_filled(self.fields)) if b":null" in line else line
-
-    def text(self) -> Row:
-        """Return the row with text in its cells."""
-        return Row(self.number, list(map(_cell, self.fields.values())), self.problem)
-
-
 class TableRead(NamedTuple):
     """The conversations of a table, and whether a row is one; rows that are turns were grouped."""
 
-    row_is: RowIs
+    row_is: Literal["conversation", "turn"]
     records: Iterator[Found]
 
 
@@ -374,7 +336,10 @@ def check_arrow() -> None:
     try:
         import pyarrow  # noqa: F401
     except ImportError:
-        raise InputError(MISSING) from None
+        raise InputError(
+            "Parquet files and Arrow tables need pyarrow, which is not installed: "
+            'pip install "grice[arrow]"'
+        ) from None
 
 
 def from_table(
@@ -456,63 +421,59 @@ def _until_broken(records: Iterator[Found], name: str) -> Iterator[Found]:
         yield FieldError(None, problem).at(name)
 
 
-def _layout(rows: Iterable[ArrowRow], header: Header, columns: Columns) -> Format | None:
+def _layout(rows: Iterable[Row], header: Header, columns: Columns) -> Format | None:
     """Return the format of JSON whose layout the first rows have; None if columns say more."""
     if columns or (header.kind == "pair" and header.is_grouped):
         return None
-    prefix = b"\n".join(row.json() for row in rows if not row.problem)
+    prefix = b"\n".join(_json(header, row) for row in rows if not row.problem)
     sure, form = best_format(prefix, "json", "table")
     return form if prefix and sure >= 0.5 else None
 
 
 def _read_rows(
-    rows: Iterable[ArrowRow], form: Format | None, header: Header, name: str, columns: Columns
+    rows: Iterable[Row], form: Format | None, header: Header, name: str, columns: Columns
 ) -> TableRead:
     if form is not None:
-        lines = (Line(row.number, row.json(), row.problem) for row in rows)
+        lines = (Line(row.number, _json(header, row), row.problem) for row in rows)
         return TableRead("conversation", form.read(lines, name))
     header.checked(columns, name, "" if columns else "a list of turns or messages, or ")
-    row_is: RowIs = "turn" if header.is_grouped else "conversation"
-    return TableRead(row_is, _converted((row.text() for row in rows), header, name))
+    texts = (row._replace(cells=list(map(_cell, row.cells))) for row in rows)
+    records = _converted(texts, header, name)
+    return TableRead("turn" if header.is_grouped else "conversation", records)
 
 
-def _arrow_rows(
-    batches: Iterable[pyarrow.RecordBatch], numbers: Iterator[int]
-) -> Iterator[ArrowRow]:
-    """Yield the rows with their numbers."""
+def _arrow_rows(batches: Iterable[pyarrow.RecordBatch], numbers: Iterator[int]) -> Iterator[Row]:
+    """Yield the rows with their numbers, their cells as Python objects."""
     for batch in batches:
         for start in range(0, batch.num_rows, BATCH):
             part = batch.slice(start, BATCH)
             try:
-                rows = _objects(part)
-            except ValueError:  # one row spoils the conversion of all: each is tried for itself
-                rows = [_row(part, place) for place in range(part.num_rows)]
-            for row in rows:
-                if isinstance(row, str):
-                    yield ArrowRow(next(numbers), {}, row)
-                else:
-                    yield ArrowRow(next(numbers), row)
+                for cells in _cells(part):
+                    yield Row(next(numbers), cells)
+            except _UNREADABLE:  # one row spoils the conversion of all: each is tried for itself
+                for place, number in zip(range(part.num_rows), numbers, strict=False):
+                    try:
+                        yield Row(number, _cells(part.slice(place, 1))[0])
+                    except _UNREADABLE as error:
+                        problem = f"holds a value that cannot be read: {os_reason(error)}"
+                        yield Row(number, [], problem)
 
 
-def _objects(batch: pyarrow.RecordBatch) -> list[Any]:
-    """Return rows as objects; ValueError if a value, or the place of one, is invalid."""
+def _cells(batch: pyarrow.RecordBatch) -> list[list[Any]]:
+    """Return the cells of each row; an error if a value, or the place of one, is invalid."""
     try:
         batch.validate(full=True)
     except ValueError as error:
         if "UTF8" not in str(error):  # a text of one row; anything else can end the process
             raise
-    try:
-        rows: list[Any] = batch.to_pylist()
-    except (OverflowError, OSError) as error:
-        raise ValueError(str(error)) from None
-    return rows
+    return [list(row.values()) for row in batch.to_pylist()]
 
 
-def _row(batch: pyarrow.RecordBatch, place: int) -> dict[str, Any] | str:
-    try:
-        return dict(_objects(batch.slice(place, 1))[0])
-    except ValueError as error:
-        return f"holds a value that cannot be read: {os_reason(error)}"
+def _json(header: Header, row: Row) -> bytes:
+    """Return a row as a JSON object, without the nulls that stand for missing fields."""
+    record = dict(zip(header.names, row.cells, strict=False))
+    line = msgspec.json.encode(record)
+    return msgspec.json.encode(_filled(record)) if b":null" in line else line
 
 
 def _filled(value: Any) -> Any:  # noqa: ANN401 - any value of a table
@@ -529,19 +490,9 @@ def _cell(value: object) -> str:
     return value if isinstance(value, str) else msgspec.json.encode(value).decode().strip('"')
 
 
-def _is_stream(prefix: bytes) -> bool:
+def _sniff_stream(prefix: bytes) -> float:
     length = int.from_bytes(prefix[4:8], "little", signed=True)
-    return prefix.startswith(STREAM) and 0 < length < LONGEST_SCHEMA
-
-
-def _arrow_format(name: str, summary: str, fits: Callable[[bytes], bool]) -> Format:
-    return Format(
-        name,
-        f"{summary} (`grice[arrow]`)",
-        lambda prefix: float(fits(prefix)),
-        _read_arrow,
-        has_columns=True,
-    )
+    return float(prefix.startswith(STREAM) and 0 < length < LONGEST_SCHEMA)
 
 
 FORMATS = (
@@ -552,7 +503,12 @@ FORMATS = (
         _read_text,
         has_columns=True,
     ),
-    _arrow_format("parquet", "Parquet files", lambda prefix: prefix.startswith(PARQUET)),
-    _arrow_format("arrow", "Arrow (Feather) files", lambda prefix: prefix.startswith(ARROW)),
-    _arrow_format("arrow_stream", "Arrow streams, as of `Dataset.save_to_disk`", _is_stream),
+    *(
+        Format(name, f"{summary} (`grice[arrow]`)", sniff, _read_arrow, has_columns=True)
+        for name, summary, sniff in (
+            ("parquet", "Parquet files", lambda prefix: float(prefix.startswith(PARQUET))),
+            ("arrow", "Arrow (Feather) files", lambda prefix: float(prefix.startswith(ARROW))),
+            ("arrow_stream", "Arrow streams, as of `Dataset.save_to_disk`", _sniff_stream),
+        )
+    ),
 )

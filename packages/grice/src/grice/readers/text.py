@@ -7,6 +7,8 @@ from functools import partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from msgspec.structs import replace
+
 from grice.data import Conversation, Turn
 from grice.errors import RecordError, excerpt
 from grice.readers._formats import FieldError, Format, Found, Line, stem
@@ -30,38 +32,27 @@ _SPEECH = re.compile(
 _MOST_WORDS = 4
 _LOOK_AT = 500
 _RULES = "=-*_~#"
-_SHORTEST_RULE = 3
 
 
-class Speech(NamedTuple):
-    """One line with its speaker."""
+def speech(line: str) -> Turn | None:
+    """Return the turn of a line such as ``[12:30] Ann: Hello``; None if it names no speaker.
 
-    time: str | None
-    speaker: str
-    text: str
-
-
-def speech(line: str) -> Speech | None:
-    """Split a line into time, speaker and text; None if it names no speaker.
-
-    >>> speech("[12:30] Ann: Hello")
-    Speech(time='12:30', speaker='Ann', text='Hello')
     >>> speech("see http://example.org") is None
     True
     """
     match = _SPEECH.match(line) if ":" in line else None
     if match is None or match["name"].count(" ") >= _MOST_WORDS:
         return None
-    return Speech(match["boxed"] or match["bare"], match["name"], match["text"])
+    return Turn(match["name"], match["text"], time=match["boxed"] or match["bare"])
 
 
 def prefixed(texts: Sequence[str]) -> list[Turn] | None:
     """Return turns if there are several texts and each opens with ``Name: ``, else None."""
     turns = []
     for text in texts if len(texts) > 1 else ():
-        if (spoken := speech(text)) is None:
+        if (turn := speech(text)) is None:
             return None
-        turns.append(Turn(spoken.speaker, spoken.text, time=spoken.time))
+        turns.append(turn)
     return turns or None
 
 
@@ -71,7 +62,7 @@ class _Transcript:
     def __init__(self, line: int, name: str | None = None) -> None:
         self.line, self.id = line, name
         self.head: list[str] = []
-        self.turns: list[tuple[Speech, list[str]]] = []
+        self.turns: list[tuple[Turn, list[str]]] = []  # with its further lines
         self.error: RecordError | None = None
 
     def records(self, file: str) -> Iterator[Found]:
@@ -80,8 +71,8 @@ class _Transcript:
             yield self.error
         elif self.turns:
             turns = tuple(
-                Turn(spoken.speaker, "\n".join(lines).rstrip(), time=spoken.time)
-                for spoken, lines in self.turns
+                replace(turn, text="\n".join([turn.text, *lines]).rstrip())
+                for turn, lines in self.turns
             )
             meta: dict[str, Json] = {"heading": "\n".join(self.head)} if self.head else {}
             yield Conversation(self.id or f"{stem(file)}:{self.line}", turns, meta=meta)
@@ -94,16 +85,14 @@ def _separator(text: str) -> str | None:
     """Return the id in a line between conversations, empty if it has none; else None."""
     text = text.strip()
     mark = text[:1]
-    if mark not in _RULES or not mark:
+    if not mark or mark not in _RULES:
         return None
-    if mark == "#":
-        name = text.lstrip("#")
-        if name[:1].isspace() and name.strip(" \t#"):
-            return name.strip()
-    name = text.strip(mark).strip()
-    if not name:
-        return "" if len(text) >= _SHORTEST_RULE else None
-    rule = mark * _SHORTEST_RULE
+    rule, name = 3 * mark, text.strip(mark).strip()
+    heading = text.lstrip("#")
+    if mark == "#" and name and heading[:1].isspace():
+        return heading.strip()
+    if not name and len(text) >= len(rule):
+        return ""
     return name if text.startswith(rule) and text.endswith(rule) else None
 
 
@@ -112,17 +101,14 @@ def _blank_separates(lines: Sequence[Line]) -> bool:
 
     Nor does it if every turn stands alone between blank lines.
     """
-    turns, several = 0, False
+    turns = most = 0
     for line in lines:
         text = line.data.decode("utf-8", "replace")
-        if not text.strip():
-            turns = 0
-        elif _separator(text) is not None:
+        if _separator(text) is not None:
             return False
-        elif speech(text):
-            turns += 1
-            several = several or turns > 1
-    return several
+        turns = turns + bool(speech(text)) if text.strip() else 0
+        most = max(most, turns)
+    return most > 1
 
 
 def _read_transcript(lines: Iterable[Line], name: str) -> Iterator[Found]:
@@ -151,7 +137,7 @@ def _read_transcript(lines: Iterable[Line], name: str) -> Iterator[Found]:
         if error is not None:
             now.error = now.error or error
         elif spoken is not None:
-            now.turns.append((spoken, [spoken.text]))
+            now.turns.append((spoken, []))
         elif separator is None and now.turns:
             now.turns[-1][1].extend([""] * blanks + [text])
         elif separator is None:
@@ -182,9 +168,7 @@ class Part(NamedTuple):
     ends: bool = False
 
 
-def grouped(
-    items: Iterable[Item], name: str, parse: Callable[[Item], Part | None]
-) -> Iterator[Found]:
+def grouped(items: Iterable[Item], name: str, parse: Callable[[Item], Part]) -> Iterator[Found]:
     """Yield the conversations of parts that stand together; of one with a broken part its error."""
     turns: list[Turn] = []
     group: str | None = None
@@ -199,13 +183,13 @@ def grouped(
         return RecordError(whole, file=name, line=first)
 
     for item in items:
+        if isinstance(item, Line) and item.is_blank():
+            continue
         try:
             part = parse(item)
         except FieldError as error:
             bad = item.number
             yield error.at(name, bad)
-            continue
-        if part is None:
             continue
         if turns and part.id != group:
             yield ended()
@@ -229,9 +213,7 @@ def _share(prefix: bytes, fits: Callable[[bytes], bool]) -> float:
     return sum(map(fits, lines)) / len(lines) if lines else 0.0
 
 
-def _dailydialog_part(line: Line) -> Part | None:
-    if line.is_blank():
-        return None
+def _dailydialog_part(line: Line) -> Part:
     parts = [part.strip() for part in line.text().split("__eou__")]
     if len(parts) == 1:
         raise FieldError(None, "expected turns that end in __eou__, found none")
@@ -243,26 +225,23 @@ def _dailydialog_part(line: Line) -> Part | None:
     return Part(None, lambda _: turns, ends=True)
 
 
-_LABELS = ("labels", "eval_labels")
-
-
 def _unescaped(value: str) -> str:
     return value.replace("\\n", "\n").replace("\\t", "\t").replace("__PIPE__", "|")
 
 
-def _parlai_turns(text: str) -> tuple[list[Turn], bool]:
-    """Return the one or two turns of a line, and whether the episode ends with it."""
+def _parlai_part(line: Line) -> Part:
+    """Return the one or two turns of a line."""
     fields: dict[str, str] = {}
-    for place, cell in enumerate(text.split("\t")):
+    for place, cell in enumerate(line.text().split("\t")):
         name, colon, value = cell.partition(":")
         if not colon or not name.replace("_", "").isalnum():
             raise FieldError(None, f"expected name:value in tab-parted cell {place + 1}")
         fields[name] = value
-    if "text" not in fields and not any(name in fields for name in _LABELS):
+    if fields.keys().isdisjoint(("text", "labels", "eval_labels")):
         raise FieldError("text", f"missing; found {', '.join(fields)}")
     done = fields.pop("episode_done", "").strip().lower() == "true"
     said = fields.pop("text", None)
-    stated = next((fields.pop(name) for name in _LABELS if name in fields), None)
+    stated = fields.pop("labels" if "labels" in fields else "eval_labels", None)
     meta: dict[str, Json] = {
         name: [_unescaped(part) for part in value.split("|")]
         if name == "label_candidates"
@@ -273,14 +252,7 @@ def _parlai_turns(text: str) -> tuple[list[Turn], bool]:
     if stated is not None:
         label, *others = map(_unescaped, stated.split("|"))
         turns.append(Turn("B", label, references=tuple(others), meta={} if turns else meta))
-    return turns, done
-
-
-def _parlai_part(line: Line) -> Part | None:
-    if line.is_blank():
-        return None
-    turns, ends = _parlai_turns(line.text())
-    return Part(None, lambda _: turns, ends)
+    return Part(None, lambda _: turns, done)
 
 
 def _is_parlai(line: bytes) -> bool:
