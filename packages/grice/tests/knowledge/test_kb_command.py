@@ -103,7 +103,6 @@ def test_triples_of_your_own_are_merged_with_the_shipped_ones(grice):
         (["tails", "PersonX runs", "xwant"], "did you mean 'xWant'"),
         (["tails", "PersonX runs", "xWant", "--kb", "none.tsv"], "none.tsv: no such file"),
         (["info", "wrong.tsv"], "wrong.tsv:2: unknown relation 'xWnt'; did you mean 'xWant'?"),
-        (["info", "old.kb"], "write their triples as old.tsv"),
         (["info", "builtin:atmic"], "did you mean 'atomic'"),
         (["info", "builtin:encoder"], "holds no known triples"),
         (["find", " "], "nothing to find: give words"),

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from grice.data import KnownTail
-from grice.errors import InputError
 from grice.knowledge.schema import COPULA, WISH, load_schema
+from grice.knowledge.store import check_queries
 from grice.models.loader import Settings, model_type, read_settings
 from grice.numeric import sigmoid
 from grice.text.tokens import PLAIN_WORDS
@@ -77,10 +77,7 @@ class GenerativeKnowledge:
         self, heads: Sequence[str], relations: Sequence[str], k: int
     ) -> list[list[KnownTail]]:
         """Return the ``k`` most probable tails, by beam search; equal ones are dropped."""
-        if len(heads) != len(relations):
-            raise InputError(f"{len(heads)} heads and {len(relations)} relations: as many needed")
-        if k < 1:
-            raise InputError(f"{k} tails: at least one is needed")
+        check_queries(heads, relations, k)
         asked = [
             (plain_event(head), self._token(relation))
             for head, relation in zip(heads, relations, strict=True)

@@ -1,9 +1,8 @@
 """Known triples: a read-only SQLite file, triples of your own, and the heads nearest to an event.
 
-The folder of a store holds ``triples.sqlite`` (heads, tails, relations, sources), ``having.npy``
-(which heads have a tail under which relation) and ``heads.npy``, one int8 vector per head: the
-encoder's vector of its worded text, projected on the main axes (``axes.npz``). Vectors are mapped
-from disk. Triples of your own (``file:MY.tsv``) are read from a table and merged with them.
+The folder of a store holds ``triples.sqlite``, ``having.npy`` (which heads have a tail under which
+relation) and ``heads.npy``: the encoder's vector of each head's worded text, projected on the main
+axes (``axes.npz``), in int8. Triples of your own (``file:MY.tsv``) are merged with them.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import re
 import sqlite3
 from collections import Counter
 from functools import cached_property
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, runtime_checkable
 from urllib.parse import quote
@@ -26,11 +25,7 @@ from grice.data import KnownTail, Triple
 from grice.errors import InputError, ModelFolderError, RecordError, did_you_mean, os_reason
 from grice.knowledge.schema import head_text, load_schema, tail_text
 from grice.models.folder import Card, ModelFolder, file_sha256, open_folder
-from grice.models.loader import (
-    Settings,
-    model_type,
-    read_settings,
-)
+from grice.models.loader import Settings, model_type, read_settings
 from grice.models.mlp import single_threaded
 from grice.models.protocols import Encoder
 from grice.numeric import unit_dot
@@ -85,9 +80,8 @@ class KnowledgeBase(Protocol):
     ) -> list[list[KnownTail]]:
         """Return for each head and relation at most ``k`` different tails, the best first.
 
-        ``head`` of a result is the known head and ``head_similarity`` its cosine with the head
-        asked for, 1 for a generated tail; ``tail_similarity`` is 0. An unknown relation raises
-        InputError.
+        ``head_similarity`` is the cosine of the known head with the one asked for, 1 for a
+        generated tail; ``tail_similarity`` is 0. An unknown relation raises InputError.
         """
         ...
 
@@ -104,13 +98,9 @@ class NearHead(NamedTuple):
 
 
 class Axes(NamedTuple):
-    """Projection of encoder vectors on short ones.
+    """Projection of vectors on orthonormal columns, shape ``(dimensions, kept)``.
 
-    The axes are not centred: the inner product is to be kept, not the variance.
-
-    Attributes:
-        axes: Orthonormal columns, shape ``(dimensions, kept)``.
-        scale: The size of one step of int8.
+    It is not centred: the inner product is to be kept. ``scale`` is the size of a step of int8.
     """
 
     axes: Array
@@ -148,15 +138,15 @@ class StoredKnowledge:
         with np.load(folder.file("axes.npz"), allow_pickle=False) as stored:
             self._axes = Axes(stored["axes"].astype(np.float32), float(stored["scale"]))
         self._having: NDArray[np.bool_] = np.load(folder.file("having.npy"), mmap_mode="r")
-        count = self._count("heads")
-        for name, array, width in (
-            ("having.npy", self._having, len(self._relations)),
-            ("heads.npy", self._heads, self._axes.axes.shape[1]),
-        ):
-            if array.shape != (count, width):
+        shapes = {
+            "having.npy": (self._having.shape, len(self._relations)),
+            "heads.npy": (self._heads.shape, self._axes.axes.shape[1]),
+        }
+        for name, (shape, width) in shapes.items():
+            if shape != (needed := (self._count("heads"), width)):
                 raise ModelFolderError(
-                    f"model {folder.card.name!r}: {name} has the shape {array.shape}, "
-                    f"{(count, width)} is needed beside triples.sqlite"
+                    f"model {folder.card.name!r}: {name} has the shape {shape}, {needed} is needed "
+                    "beside triples.sqlite"
                 )
 
     def with_triples(self, own: Iterable[Triple], identity: str) -> StoredKnowledge:
@@ -172,11 +162,10 @@ class StoredKnowledge:
 
     def __len__(self) -> int:
         """Return the number of triples, each once."""
-        known = sum(
-            any(stored.tail == triple.tail for stored in self._stored_tails(*_key(triple)))
-            for triple in self.own
-        )
-        return self._count("triples") + len(self.own) - known
+        new = [
+            own for own in self.own if own.tail not in {t.tail for t in self._stored(*_key(own))}
+        ]
+        return self._count("triples") + len(new)
 
     def counts(self, column: str) -> dict[str, int]:
         """Return the number of triples of each ``relation`` or ``source``."""
@@ -195,45 +184,43 @@ class StoredKnowledge:
         ]
         clause = "(' ' || heads.text || ' ' || tails.text LIKE ? ESCAPE '\\')"
         given = (re.sub(r"[\\%_]", r"\\\g<0>", word) for word in words)
-        where = f" WHERE {' AND '.join([clause] * len(words))} LIMIT ?"
-        return self._own_first(own, where, *(f"% {word}%" for word in given), count)
+        where = f"WHERE {' AND '.join([clause] * len(words))}"
+        return self._own_first(own, where, *(f"% {word}%" for word in given), count=count)
 
     def exact(self, text: str, count: int) -> list[Triple]:
         """Return triples whose head or tail is exactly this text in any case, own ones first."""
         text = text.strip()
         own = [each for each in self.own if text.lower() in (each.head.lower(), each.tail.lower())]
         where = (
-            " WHERE head IN (SELECT id FROM heads WHERE text = ?1 COLLATE NOCASE)"
-            " OR tail IN (SELECT id FROM tails WHERE text = ?1 COLLATE NOCASE) LIMIT ?2"
+            "WHERE head IN (SELECT id FROM heads WHERE text = ?1 COLLATE NOCASE)"
+            " OR tail IN (SELECT id FROM tails WHERE text = ?1 COLLATE NOCASE)"
         )
-        return self._own_first(own, where, text, count)
+        return self._own_first(own, where, text, count=count)
 
-    def tails_of(self, head: str, relation: str, count: int | None = None) -> list[Triple]:
+    def _own_first(
+        self, own: Sequence[Triple], where: str, *given: str, count: int
+    ) -> list[Triple]:
+        stored = self._triples(f"{where} LIMIT {count + len(own)}", *given)
+        distinct: dict[tuple[str, ...], Triple] = {}
+        for triple in (*own, *stored):
+            distinct.setdefault((*_key(triple), triple.tail), triple)
+        return list(distinct.values())[:count]
+
+    def tails_of(self, head: str, relation: str, count: int = -1) -> list[Triple]:
         """Return all own triples of a head and relation, then the first ``count`` stored ones."""
         own = self._own_tails.get((head.strip().lower(), relation), [])
         known = {triple.tail for triple in own}
-        stored = self._stored_tails(head, relation, count)
-        return own + [triple for triple in stored if triple.tail not in known]
+        return own + [t for t in self._stored(head, relation, count) if t.tail not in known]
 
     def tails(
         self, heads: Sequence[str], relations: Sequence[str], k: int
     ) -> list[list[KnownTail]]:
         """Return the tails of the known heads nearest to each head, the nearest head's first."""
-        if len(heads) != len(relations):
-            raise InputError(f"{len(heads)} heads and {len(relations)} relations: as many needed")
+        check_queries(heads, relations, k)
         if not all(head.strip() for head in heads):
             raise InputError("empty head: give an event, such as 'PersonX bakes a cake'")
-        if k < 1:
-            raise InputError(f"{k} tails: at least one is needed")
-        given = []
-        for known in self._known_tails(heads, relations, self._encoder, heads_each=k, tails_each=k):
-            tails: dict[str, KnownTail] = {}
-            for tail in known:
-                tails.setdefault(tail.tail, tail)
-                if len(tails) == k:
-                    break
-            given.append(list(tails.values()))
-        return given
+        known = self._known_tails(heads, relations, self._encoder, heads_each=k, tails_each=k)
+        return [list(islice(each, k)) for each in known]
 
     def plausibility(self, triples: Sequence[Triple]) -> list[float]:
         """Return the largest cosine of each tail with the known tails of similar heads, at least 0.
@@ -279,15 +266,16 @@ class StoredKnowledge:
         Similarities of stored heads are those of the short vectors, within a few hundredths of the
         cosine. With a relation only heads that have a tail under it are compared.
         """
-        vectors = encoded(texts, encoder)
+        by_text = encoded(texts, encoder)
+        vectors = [by_text[text] for text in texts]
         among = np.arange(len(self._heads))
         if relation is not None:
             number = self._relation_id(relation)
             among = among[:0] if number is None else np.flatnonzero(self._having[:, number])
-        queries = [self._axes.shorten(vectors[text]) for text in texts]
+        short = [self._axes.shorten(vector) for vector in vectors]
         stored = [
             [NearHead(self._head(row), similarity) for row, similarity in rows]
-            for rows in nearest_rows(self._rows, among, queries, count, self._axes.scale)
+            for rows in nearest_rows(self._rows, among, short, count, self._axes.scale)
         ]
         heads = list(dict.fromkeys(triple.head for triple in self.own))
         matching = [
@@ -301,11 +289,9 @@ class StoredKnowledge:
             made = np.stack(encoder.encode([head_text(head) for head in heads]))
             self._own_vectors[encoder.identity] = made.astype(np.float16).astype(np.float32)
         rows = self._own_vectors[encoder.identity]
-        queries = [vectors[text] for text in texts]
+        nearest_own = nearest_rows(rows, np.array(matching), vectors, count, 1.0)
         merged = []
-        for near, own in zip(
-            stored, nearest_rows(rows, np.array(matching), queries, count, 1.0), strict=True
-        ):
+        for near, own in zip(stored, nearest_own, strict=True):
             least = near[-1].similarity if len(near) == count else -1.0
             each = {head.head.lower(): head for head in near}
             for row, similarity in own:
@@ -323,21 +309,23 @@ class StoredKnowledge:
         heads_each: int,
         tails_each: int,
     ) -> list[Iterator[KnownTail]]:
-        """Return the tails of the heads nearest to each head, one search per relation."""
-        near: list[list[NearHead]] = [[] for _ in heads]
-        for relation in dict.fromkeys(relations):
-            asked = [i for i, name in enumerate(relations) if name == relation]
-            texts = [head_text(heads[i]) for i in asked]
-            found = self._nearest_heads(texts, heads_each, encoder, relation)
-            for i, nearest in zip(asked, found, strict=True):
-                near[i] = nearest
+        """Return different tails of the heads nearest to each head, one search per relation."""
+        near: dict[tuple[str, str], list[NearHead]] = {}
+        for asked in dict.fromkeys(relations):
+            given = [h for h, relation in zip(heads, relations, strict=True) if relation == asked]
+            found = self._nearest_heads(list(map(head_text, given)), heads_each, encoder, asked)
+            near |= {(head, asked): nearest for head, nearest in zip(given, found, strict=True)}
 
         def tails(nearest: Sequence[NearHead], relation: str) -> Iterator[KnownTail]:
+            seen: set[str] = set()
             for head in nearest:
                 for triple in self.tails_of(head.head, relation, tails_each):
-                    yield KnownTail(triple.head, triple.tail, head.similarity, 0.0, triple.source)
+                    if triple.tail not in seen:
+                        seen.add(triple.tail)
+                        similarity = head.similarity
+                        yield KnownTail(triple.head, triple.tail, similarity, 0.0, triple.source)
 
-        return [tails(each, relation) for each, relation in zip(near, relations, strict=True)]
+        return [tails(near[key], key[1]) for key in zip(heads, relations, strict=True)]
 
     def _compared(
         self, triples: Sequence[Triple], known: Sequence[Sequence[KnownTail]], encoder: Encoder
@@ -370,24 +358,14 @@ class StoredKnowledge:
         return int(count)
 
     def _triples(self, rest: str, *given: object) -> list[Triple]:
-        rows = self._connection.execute(TRIPLES + rest, given)
+        rows = self._connection.execute(f"{TRIPLES} {rest}", given)
         return [Triple(head, name, tail, source=source) for head, name, tail, source in rows]
 
-    def _own_first(self, own: Sequence[Triple], where: str, *given: str | int) -> list[Triple]:
-        """Return own triples and stored ones, each once; the last number given is the limit."""
-        *words, count = given
-        stored = self._triples(where, *words, int(count) + len(own))
-        known = {(*_key(triple), triple.tail): triple for triple in chain(stored, reversed(own))}
-        order = dict.fromkeys((*_key(triple), triple.tail) for triple in chain(own, stored))
-        return [known[key] for key in order][: int(count)]
-
-    def _stored_tails(self, head: str, relation: str, count: int | None = None) -> list[Triple]:
+    def _stored(self, head: str, relation: str, count: int = -1) -> list[Triple]:
         return self._triples(
-            " WHERE head IN (SELECT id FROM heads WHERE text = ? COLLATE NOCASE)"
+            "WHERE head IN (SELECT id FROM heads WHERE text = ? COLLATE NOCASE)"
             " AND relation = ? ORDER BY head, tail LIMIT ?",
-            head.strip(),
-            self._relation_id(relation),
-            -1 if count is None else count,
+            *(head.strip(), self._relation_id(relation), count),
         )
 
     def _relation_id(self, relation: str) -> int | None:
@@ -461,6 +439,14 @@ def encoded(texts: Iterable[str], encoder: Encoder) -> dict[str, Vector]:
     return dict(zip(distinct, encoder.encode(distinct), strict=True)) if distinct else {}
 
 
+def check_queries(heads: Sequence[str], relations: Sequence[str], k: int) -> None:
+    """Raise InputError unless there are as many heads as relations, and a tail is asked for."""
+    if len(heads) != len(relations):
+        raise InputError(f"{len(heads)} heads and {len(relations)} relations: as many needed")
+    if k < 1:
+        raise InputError(f"{k} tails: at least one is needed")
+
+
 @model_type("knowledge", task="knowledge", settings=Settings)
 def knowledge(folder: ModelFolder, _: Settings, loader: ModelLoader) -> StoredKnowledge:
     """Open known triples with their encoder."""
@@ -470,11 +456,6 @@ def knowledge(folder: ModelFolder, _: Settings, loader: ModelLoader) -> StoredKn
 def own_model(place: str) -> ModelFolder:
     """Return the model of ``file:FOLDER``, or the triples of ``file:MY.tsv``."""
     path = Path(place)
-    if path.suffix == ".kb":
-        raise ModelFolderError(
-            f"{path}: files of grice kb build are not read any more: write their triples as "
-            f"{path.with_suffix('.tsv')}, one a line: head, relation, tail and source"
-        )
     if path.suffix not in TABLES or path.is_dir():
         return open_folder(path)
     if not path.is_file():
@@ -549,12 +530,14 @@ def _triple(row: object, schema: Schema, source: str) -> Triple:
     head, relation, tail = (" ".join(row[name].split()) for name in COLUMNS[:3])
     stated = str(row.get("source") or "").strip() or source
     triple = schema.renamed(Triple(head, relation, tail, source=stated))
-    problems = [*schema.problems(triple)]
-    for name, text in (("head", triple.head), ("tail", triple.tail)):
-        if len(text) > MAX_LENGTH:
-            problems.append(
-                f"{name} of {len(text):,} characters; at most {MAX_LENGTH:,} are allowed"
-            )
+    problems = [
+        *schema.problems(triple),
+        *(
+            f"{name} of {len(text):,} characters; at most {MAX_LENGTH:,} are allowed"
+            for name, text in (("head", triple.head), ("tail", triple.tail))
+            if len(text) > MAX_LENGTH
+        ),
+    ]
     if problems:
         raise InputError("; ".join(problems))
     return triple
