@@ -13,6 +13,7 @@ import numpy as np
 from grice.errors import InputError, ModelFolderError, did_you_mean
 from grice.files import writing
 from grice.knowledge.schema import head_text, load_schema, tail_text
+from grice.knowledge.store import encoded
 from grice.models.loader import Settings, model_type
 from grice.models.mlp import Columns
 from grice.models.protocols import Encoder
@@ -44,9 +45,8 @@ class Bilinear:
     def __init__(
         self, head: Array, tail: Array, *, cosine: Array, scale: Array, bias: Array, shared: int
     ) -> None:
-        self._head = np.ascontiguousarray(head, np.float32)
-        self._tail = np.ascontiguousarray(tail, np.float32)
-        self.heads, self.tails = Columns(self._head), Columns(self._tail)
+        self._maps = [np.ascontiguousarray(each, np.float32) for each in (head, tail)]
+        self.heads, self.tails = map(Columns, self._maps)
         self.shared = shared
         self.cosine, self.scale, self.bias = (
             np.asarray(values, np.float32) for values in (cosine, scale, bias)
@@ -61,16 +61,16 @@ class Bilinear:
 
     def save(self, path: Path) -> None:
         """Write the maps as half-precision arrays, which :meth:`load` reads back."""
+        head, tail = (each.astype(np.float16) for each in self._maps)
+        others = {name: getattr(self, name) for name in ("cosine", "scale", "bias")}
         with writing(path) as file:
             np.savez_compressed(
                 file,
                 allow_pickle=False,
-                head=self._head.astype(np.float16),
-                tail=self._tail.astype(np.float16),
-                cosine=self.cosine,
-                scale=self.scale,
-                bias=self.bias,
+                head=head,
+                tail=tail,
                 shared=np.int64(self.shared),
+                **others,
             )
 
     def __call__(self, head: Array, tail: Array) -> Array:
@@ -122,13 +122,15 @@ class TripleHead:
         self, triples: Sequence[Triple], known: Sequence[KnownTail | None] | None = None
     ) -> list[float]:
         """Return the plausibility of each triple, 0 to 1; ``known`` are nearest known tails."""
-        columns = [self._column(triple.relation) for triple in triples]
-        if not columns:
+        for triple in triples:
+            if triple.relation not in self.known:
+                hint = did_you_mean(triple.relation, self.known)
+                raise InputError(f"no plausibility is learned for {triple.relation!r}{hint}")
+        if not triples:
             return []
         heads = [head_text(triple.head) for triple in triples]
         tails = [tail_text(triple.tail, self._schema[triple.relation]) for triple in triples]
-        texts = list(dict.fromkeys((*heads, *tails)))
-        vectors = dict(zip(texts, self.encoder.encode(texts), strict=True))
+        vectors = encoded((*heads, *tails), self.encoder)
         blocks = [
             self._form(
                 np.stack([vectors[text] for text in heads[start : start + ROWS]]),
@@ -136,18 +138,13 @@ class TripleHead:
             )
             for start in range(0, len(heads), ROWS)
         ]
+        columns = [self.known.index(triple.relation) for triple in triples]
         scores = np.concatenate(blocks)[np.arange(len(columns)), columns]
         if known is not None:
             weight, centre = self._settings.known_weight, self._settings.known_centre
             support = [weight * (tail.tail_similarity - centre) if tail else 0.0 for tail in known]
             scores = scores + np.array(support, np.float32)
         return [float(value) for value in sigmoid(scores)]
-
-    def _column(self, relation: str) -> int:
-        if relation not in self.known:
-            hint = did_you_mean(relation, self.known)
-            raise InputError(f"no plausibility is learned for relation {relation!r}{hint}")
-        return self.known.index(relation)
 
 
 @model_type("triple-head", task="plausibility of triples", settings=TripleSettings)

@@ -1,7 +1,4 @@
-"""Relations of triples, and their heads and tails as texts.
-
-A schema is a TOML file: a shipped one by name, any other by path.
-"""
+"""Relations of triples (a schema is a TOML file), and their heads and tails as texts."""
 
 from __future__ import annotations
 
@@ -17,8 +14,6 @@ import msgspec
 from grice.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
     from grice.data import Triple
 
 RELATIONS = (
@@ -38,14 +33,11 @@ class Relation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         gloss: The words between head and tail in a sentence.
         subject: The person of a tail that names nobody; None for things.
-        inverse: The relation from tail to head, if the schema has it.
-        negation: The opposite relation, if the schema has it.
+        inverse: The relation from tail to head, if the schema has it; likewise ``negation``.
         negative: Whether this is the negated one of the two.
-        title: The paper's name, if files use another one.
-        category: The paper's category, such as ``Causal``.
-        prompt: The paper's prompt for models that read triples from text.
-        surface: The paper's words between head and tail in a hypothesis.
-        question: The paper's question for the tail, ``X`` being the head.
+        title: The paper's name, if files use another one; likewise its ``category``, such as
+            ``Causal``, its ``prompt`` for models that read triples from text, its words between
+            head and tail (``surface``) and its ``question`` for the tail, ``X`` being the head.
     """
 
     gloss: str
@@ -104,68 +96,18 @@ class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         head, tail = (triple.tail, triple.head) if alias.swapped else (triple.head, triple.tail)
         return msgspec.structs.replace(triple, head=head, relation=alias.relation, tail=tail)
 
-    def problems(self, triple: Triple) -> tuple[str, ...]:
-        """Return the problems of a triple under this schema.
-
-        >>> from grice.data import Triple
-        >>> load_schema("atomic2020").problems(Triple("PersonX runs", "xWants", "to rest"))
-        ("unknown relation 'xWants'; did you mean 'xWant'?",)
-        """
-        empty = [f"empty {side}" for side in ("head", "tail") if not getattr(triple, side).strip()]
-        return (*_unknown(triple.relation, self.relations), *empty)
-
-
-def _unknown(relation: str, relations: Mapping[str, Relation]) -> tuple[str, ...]:
-    if relation in relations:
-        return ()
-    return (f"unknown relation {relation!r}{did_you_mean(relation, relations)}",)
-
-
-def schema_names() -> tuple[str, ...]:
-    """Return the names of the shipped schemas.
-
-    >>> schema_names()
-    ('atomic2020', 'conceptnet')
-    """
-    names = (entry.name for entry in (files("grice.knowledge") / "schemas").iterdir())
-    return tuple(sorted(name.removesuffix(".toml") for name in names if name.endswith(".toml")))
-
 
 @cache
 def load_schema(name: str | Path) -> Schema:
-    """Read a shipped schema by name, or any other by the path of its TOML file."""
+    """Read the schema ``atomic2020`` or ``conceptnet``, or another by the path of its file."""
+    folder = files("grice.knowledge") / "schemas"
+    place = name if isinstance(name, Path) else folder / f"{name}.toml"
     try:
-        if isinstance(name, str) and name in schema_names():
-            text = (files("grice.knowledge") / "schemas" / f"{name}.toml").read_text("utf-8")
-        else:
-            text = Path(name).read_text("utf-8")
-        schema = msgspec.convert(tomllib.loads(text), Schema)
+        return msgspec.convert(tomllib.loads(place.read_text("utf-8")), Schema)
     except FileNotFoundError:
-        hint = did_you_mean(str(name), schema_names())
+        names = [entry.name.removesuffix(".toml") for entry in folder.iterdir()]
+        hint = did_you_mean(str(name), names)
         raise InputError(f"no relation schema {str(name)!r}{hint}") from None
-    except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
-        raise InputError(f"schema {str(name)!r}: {error}") from error
-    for problem in _reference_problems(schema):
-        raise InputError(f"schema {schema.name!r}: {problem}")
-    return schema
-
-
-def _reference_problems(schema: Schema) -> Iterator[str]:
-    """Yield groups, aliases, inverses and negations that name no relation or disagree."""
-    for group, members in schema.groups.items():
-        for member in members:
-            yield from (f"groups.{group}: {p}" for p in _unknown(member, schema.relations))
-    for name, alias in schema.aliases.items():
-        if name in schema.relations:
-            yield f"aliases.{name}: is a relation itself"
-        yield from (f"aliases.{name}: {p}" for p in _unknown(alias.relation, schema.relations))
-    for name, relation in schema.relations.items():
-        for field in ("inverse", "negation"):
-            named = getattr(relation, field)
-            other = schema.relations.get(named)
-            if named is not None and (other is None or getattr(other, field) != name):
-                problem = "unknown" if other is None else f"not its {field} in turn"
-                yield f"relations.{name}: {field} {named!r} is {problem}"
 
 
 # One wording of events for the encoder, however a source words them: knowledge bases write

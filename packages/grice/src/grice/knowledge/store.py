@@ -530,14 +530,16 @@ def _triple(row: object, schema: Schema, source: str) -> Triple:
     head, relation, tail = (" ".join(row[name].split()) for name in COLUMNS[:3])
     stated = str(row.get("source") or "").strip() or source
     triple = schema.renamed(Triple(head, relation, tail, source=stated))
-    problems = [
-        *schema.problems(triple),
-        *(
-            f"{name} of {len(text):,} characters; at most {MAX_LENGTH:,} are allowed"
-            for name, text in (("head", triple.head), ("tail", triple.tail))
-            if len(text) > MAX_LENGTH
-        ),
-    ]
+    known = triple.relation in schema.relations
+    hint = did_you_mean(triple.relation, schema.relations)
+    problems = [] if known else [f"unknown relation {triple.relation!r}{hint}"]
+    for name, text in (("head", triple.head), ("tail", triple.tail)):
+        if not text:
+            problems.append(f"empty {name}")
+        if len(text) > MAX_LENGTH:
+            problems.append(
+                f"{name} of {len(text):,} characters; at most {MAX_LENGTH:,} are allowed"
+            )
     if problems:
         raise InputError("; ".join(problems))
     return triple
