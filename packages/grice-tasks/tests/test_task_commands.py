@@ -11,7 +11,7 @@ import sys
 import pytest
 
 from grice.cli import command_parser, find_commands, main
-from grice.cli.parser import leaves
+from grice.cli.derive import leaves
 from test_pages import EVIL, Page, source_hash
 
 STEERING = "\x7f\x85\x9b31m\u061c\u200e\u202e\u2066\u2028"
@@ -70,7 +70,7 @@ def test_every_argument_is_described_and_every_command_can_be_quiet(name):
     [
         ("explagraphs check g.tsv --ruls paper", "usage: grice explagraphs check", "'--rules'"),
         ("explagraphs chekc g.tsv", "usage: grice explagraphs", "'check'"),
-        ("situatedgen build m.jsonl --sed 1", "usage: grice situatedgen build", "'--seed'"),
+        ("situatedgen build m.jsonl -o f --sed 1", "usage: grice situatedgen build", "'--seed'"),
         ("cider stats t.jsonl --jsn", "usage: grice cider", "'--json'"),
     ],
 )

@@ -11,8 +11,8 @@ NAMES = re.compile(
     r"\b(grice_tasks|grice_annotate|grice_research|cider|explagraphs|situatedgen|nado|steering)\b",
     re.IGNORECASE,
 )
-ALLOWED = {"data/commands.toml", "data/former.toml"}
-"""Tables of data that say which package brings a command, and what replaces a former one."""
+ALLOWED = {"data/commands.toml"}
+"""The table of data that says which package brings a command."""
 TEXTS = {".py", ".toml", ".json", ".html", ".j2", ".js", ".css", ".md", ".tsv", ".txt"}
 
 

@@ -164,7 +164,7 @@ def test_the_plugin_of_the_documentation_is_a_metric(tmp_path):
 
 def test_the_kind_and_the_scheme_of_the_documentation_work():
     names = {}
-    exec(compile(python_blocks(DOCS / "plugins.md")[-1], "plugins.md", "exec"), names)
+    exec(compile(python_blocks(DOCS / "plugins.md")[2], "plugins.md", "exec"), names)
     with ModelLoader(mode="exact", workers=1, cache=None) as models:
         folder = names["length"].find("4")
         model = names["length_head"].open(folder, models)

@@ -8,15 +8,7 @@ import pickle
 import pytest
 
 from grice.cli import main
-from grice.errors import (
-    LONGEST,
-    QUOTED,
-    GriceError,
-    InputError,
-    RecordError,
-    excerpt,
-    shortened,
-)
+from grice.errors import LONGEST, QUOTED, GriceError, InputError, RecordError, excerpt, shortened
 from grice.readers import read
 
 HUGE = "k" * 3_000_000

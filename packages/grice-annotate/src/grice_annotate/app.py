@@ -20,7 +20,6 @@ from starlette.routing import Route
 
 from grice.errors import OutputError
 from grice.report.html import hashes
-from grice.serve.server import Request
 from grice_annotate.records import AnswerError, TryAgainError
 from grice_annotate.templates import Page, Submitted
 from grice_annotate.views import Views
@@ -96,14 +95,13 @@ def application(study: Study) -> Starlette:
     )
 
 
-def requests_of(study: Study) -> dict[str, Request]:
-    """Return a request for each page of a study, by its path without the token of the link."""
+def pages_of(study: Study) -> dict[str, str]:
+    """Return the path of each page of a study, by its path without the token of the link."""
     owner, judge = (next(j for j in study.judges() if j.owner == owns) for owns in (True, False))
     links = {"/j/…": f"/j/{judge.token}", "/o/…": f"/o/{owner.token}"}
     for name in ("answers.jsonl", "card.md"):
         links[f"/o/…/{name}"] = f"/o/{owner.token}/{name}"
-    pages = {**links, **{f"/assets/{name}": f"/assets/{name}" for name in ASSETS}, "/": "/"}
-    return {path: Request("GET", page, headers={}) for path, page in pages.items()}
+    return {**links, **{f"/assets/{name}": f"/assets/{name}" for name in ASSETS}, "/": "/"}
 
 
 async def _handled(study: Study, views: Views, route: _Route, request: HTTPRequest) -> Response:

@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Literal
 
-from grice.cli.commands.system import replies_output
+from grice.cli.commands.system import check_output
 from grice.cli.output import DONE, Output, note, warn, write_rows, write_text
 from grice.errors import plural
 from grice.tables import Lines, Table, value_and_bounds
@@ -137,22 +137,15 @@ def _warn_of_few(study: Study) -> None:
 
 def _check(study: Study) -> Output:
     """Show each page once without a network, of a study that is kept nowhere."""
-    import asyncio
-
-    from grice.serve.server import exchange
-    from grice_annotate.app import application, requests_of
+    from grice.serve.server import answers
+    from grice_annotate.app import application, pages_of
     from grice_annotate.begin import with_model
 
     tasks, judges = len(study.tasks()), plural(study.settings.judges, "judge")
     note(f"{plural(tasks, 'task')} of {judges} each")
-    requests = requests_of(study)
+    pages = [(shown, path, None) for shown, path in pages_of(study).items()]
     with with_model(study) as ready:
-        replies = asyncio.run(exchange(application(ready), list(requests.values())))
-    named = [
-        reply._replace(request=reply.request._replace(path=path))
-        for path, reply in zip(requests, replies, strict=True)
-    ]
-    return replies_output(named)
+        return check_output(answers(application(ready), "GET", pages))
 
 
 def resume(

@@ -13,16 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from grice.data import (
-        Conversation,
-        Evidence,
-        Judgement,
-        Response,
-        Score,
-        Span,
-        Triple,
-        Turn,
-    )
+    from grice.data import Conversation, Evidence, Judgement, Response, Score, Span, Triple, Turn
     from grice.errors import GriceError
     from grice.evaluation.review import review
     from grice.readers import read

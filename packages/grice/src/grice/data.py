@@ -28,7 +28,6 @@ class Turn(msgspec.Struct, frozen=True, omit_defaults=True):
         role: The role a chat log states (``user``, ``assistant``, ``system``, …), if any.
         time: Time as the source wrote it, if stated.
         references: Other acceptable replies in this place.
-        meta: Other fields of the source.
     """
 
     speaker: str
@@ -43,7 +42,7 @@ class Conversation(msgspec.Struct, frozen=True, omit_defaults=True):
     """Turns in order.
 
     Attributes:
-        id: Name, unique within one input.
+        id: Unique within one input.
         targets: Indices of the turns to judge; None means every turn.
         meta: Other fields of the source, carried to the output.
     """
@@ -58,11 +57,9 @@ class Response(msgspec.Struct, frozen=True):
     """One turn to judge, with the turns before it; their texts come without tags (``<br>``).
 
     Attributes:
-        conversation: Id of the conversation.
         turn: Index of the judged turn in the conversation.
         history: The turns before it, oldest first.
         positions: Index in the conversation of each turn of ``history``.
-        references: Other acceptable replies.
         knowledge: Texts that its speaker was given as a source.
     """
 
@@ -105,7 +102,6 @@ class KnownTail(msgspec.Struct, frozen=True):
 
     Attributes:
         head_similarity, tail_similarity: Cosines with what was read, -1 to 1.
-        source: Origin of the knowledge, such as ``atomic2020``.
     """
 
     head: str
@@ -118,12 +114,7 @@ class KnownTail(msgspec.Struct, frozen=True):
 class TripleEvidence(
     msgspec.Struct, frozen=True, omit_defaults=True, tag="triple", tag_field="kind"
 ):
-    """A commonsense triple read from the text, and its match in the knowledge base.
-
-    Attributes:
-        plausibility: Plausibility of the triple, 0 to 1.
-        known: The best matching tail of the knowledge base; None if none is near.
-    """
+    """A commonsense triple read from the text, its plausibility (0 to 1) and the nearest known."""
 
     triple: Triple
     plausibility: float
@@ -134,7 +125,6 @@ class TurnEvidence(msgspec.Struct, frozen=True, tag="turn", tag_field="kind"):
     """Contribution of one earlier turn to the score.
 
     Attributes:
-        turn: Index of the turn in the conversation.
         effect: Score with the turn minus score without it; positive if the turn supports it.
     """
 
@@ -183,14 +173,11 @@ class Score(msgspec.Struct, frozen=True):
     """One judgement of one metric on one turn or conversation.
 
     Attributes:
-        conversation: Id of the conversation.
         turn: Index of the judged turn; None for a score of the whole conversation.
         value: The score, 0 to 1 with 1 best unless the metric's card says otherwise;
             the metric's neutral value if it abstained; None if it failed.
-        reason: The reason for an abstention, a failure or the value, in a few words.
-        flags: Facts about the computation, such as ``truncated``.
+        reason, flags, evidence: As of :class:`Judgement`.
         signature: Version, options and models; scores compare only if it agrees.
-        meta: Extra fields of the conversation's record.
     """
 
     conversation: str
@@ -229,12 +216,7 @@ class Signature(NamedTuple):
 
 
 class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A flaw that a rule finds in a reply, with the words that show it.
-
-    Attributes:
-        rule: Code of the rule, such as ``cut-off``.
-        message: One line on the cause.
-    """
+    """A flaw that a rule, such as ``cut-off``, finds in a reply, with the words that show it."""
 
     rule: str
     conversation: str

@@ -30,12 +30,9 @@ def _entry_points(group: str, _path: tuple[str, ...]) -> tuple[metadata.EntryPoi
 @cache
 def extras() -> Mapping[str, str]:
     """Return the extra of grice that brings each command of its other distributions."""
-    return _table("commands.toml")
+    import tomllib  # only for words that are no command, and for the help page
 
-
-def instead_of(words: str) -> str | None:
-    """Return what replaces a former command or option; None for words that never were one."""
-    return _table("former.toml").get(words)
+    return tomllib.loads(resources.files("grice").joinpath("data/commands.toml").read_text("utf-8"))
 
 
 def load(entry: metadata.EntryPoint) -> object:
@@ -65,16 +62,3 @@ def mismatch(distribution: metadata.Distribution) -> str | None:
                 f"but {what}: python -m pip install -U {package}"
             )
     return None
-
-
-def not_installed(command: str) -> str:
-    """Return a line that says how to install a command of another distribution."""
-    return f"grice {command} is not installed: python -m pip install 'grice[{extras()[command]}]'"
-
-
-@cache
-def _table(name: str) -> dict[str, str]:
-    import tomllib  # only for words that are no command, and for the help page
-
-    text = resources.files("grice").joinpath("data", name).read_text("utf-8")
-    return dict(tomllib.loads(text))

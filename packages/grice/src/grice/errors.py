@@ -15,6 +15,7 @@ A message is cut to :data:`LONGEST` characters, and what it quotes of a record t
 from __future__ import annotations
 
 from difflib import get_close_matches
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -58,11 +59,8 @@ class RecordError(InputError):
 
     def __reduce__(self) -> tuple[object, ...]:
         """Rebuild from the keywords, so that the error survives pickling."""
-        return (_record_error, (self.problem, self.file, self.line, self.field))
-
-
-def _record_error(problem: str, file: str, line: int | None, field: str | None) -> RecordError:
-    return RecordError(problem, file=file, line=line, field=field)
+        rebuild = partial(RecordError, file=self.file, line=self.line, field=self.field)
+        return rebuild, (self.problem,)
 
 
 class ModelFolderError(GriceError):

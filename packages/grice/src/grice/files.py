@@ -1,25 +1,27 @@
-"""Output files: complete under their name, or absent.
+"""Output files, complete under their name or absent; and files of stores by URL.
 
-- A regular file is written beside its place under a random name, made durable, and renamed: an
-  interruption or a full disk leaves the earlier file.
-- A symbolic link is followed to its file, unless the system forbids it.
-- A character device, a pipe, or an open descriptor such as ``/dev/stdout`` is written through, and
-  ``-`` is standard output. Anything else is refused.
-- Working files of grice beside an output are never reached through a link.
+A regular file is written beside its place, made durable, and renamed: an interruption or a full
+disk leaves the earlier file. A symbolic link is followed to its file. A character device, a pipe,
+or an open descriptor such as ``/dev/stdout`` is written through, and ``-`` is standard output.
+Anything else is refused. Working files beside an output are never reached through a link.
+
+URLs go through fsspec (``grice[stores]``). An object store puts an output whole or not at all.
 """
 
 from __future__ import annotations
 
 import errno
+import io
 import os
 import re
 import stat
 import sys
+import tempfile
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
-from grice.errors import OutputError, os_reason
+from grice.errors import GriceError, InputError, OutputError, excerpt, os_reason
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -32,11 +34,13 @@ BINARY = getattr(os, "O_BINARY", 0)
 
 STDOUT = 1
 """Its descriptor."""
-
 NAME_LENGTH = 40
 """Characters of a name that its temporary name repeats; systems bound names to 255 bytes."""
-
 LOCKED_BYTE = 2**31 - 2
+ATOMIC = frozenset({"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl", "oss", "oci"})
+"""Stores in which an object is there whole or not at all, and a rename would be a copy."""
+TAGS = ("ETag", "etag", "md5Hash", "content_md5", "checksum")
+"""Names of the hash of an object, by store."""
 
 
 def destination(path: Path) -> Path | None:
@@ -89,12 +93,7 @@ def writing(path: Path) -> Iterator[BinaryIO]:
             yield file
         return
     with streaming(path) as file:
-        try:
-            yield file
-        except OSError as error:
-            if isinstance(error, BrokenPipeError) and _descriptor(path) == STDOUT:
-                raise  # the reader has closed it
-            raise cannot_write(path, error) from error
+        yield file
 
 
 @contextmanager
@@ -104,18 +103,13 @@ def streaming(path: Path) -> Iterator[BinaryIO]:
     try:
         # A duplicate shares its position with other writers to the descriptor.
         flags = os.O_WRONLY | os.O_APPEND | NOCTTY
-        file = os.fdopen(os.open(path, flags) if number is None else os.dup(number), "wb")
+        opened = os.open(path, flags) if number is None else os.dup(number)
+        with os.fdopen(opened, "wb") as file:
+            yield file
     except OSError as error:
+        if isinstance(error, BrokenPipeError) and number == STDOUT:
+            raise  # the reader has closed it
         raise cannot_write(path, error) from error
-    try:
-        yield file
-    finally:
-        try:
-            file.close()
-        except OSError as error:
-            if isinstance(error, BrokenPipeError) and number == STDOUT:
-                raise
-            raise cannot_write(path, error) from error
 
 
 @contextmanager
@@ -253,3 +247,123 @@ def cache_folder() -> Path:
 def config_folder() -> Path:
     """Return the settings folder: ``GRICE_CONFIG``, or that of the user."""
     return _user_folder("GRICE_CONFIG", "user_config_path")
+
+
+def is_url(place: str) -> bool:
+    """Return whether a place is a URL, and not a path of this machine."""
+    return re.match(r"[a-z][a-z0-9+.-]*://", place) is not None
+
+
+def is_folder(url: str) -> bool:
+    """Return whether a URL names a folder or a prefix of objects."""
+    with _reading(url):
+        system, path = _located(url)
+        return bool(system.isdir(path))
+
+
+def files_under(url: str) -> list[str]:
+    """Return the URLs of the files under a folder, sorted, hidden ones left out."""
+    with _reading(url):
+        system, path = _located(url)
+        system.invalidate_cache()  # include files that were written since
+        files = sorted(map(str, system.find(path))) if system.exists(path) else []
+        below = {file: file[len(path) :].lstrip("/") for file in files}
+        return [
+            str(system.unstrip_protocol(file)) for file in files if "/." not in f"/{below[file]}"
+        ]
+
+
+def version_of(url: str) -> str:
+    """Return size and hash of a file as its store states them, or its time; nothing is read."""
+    with _reading(url):
+        system, path = _located(url)
+        about = system.info(path)
+        tag = next((about[name] for name in TAGS if about.get(name)), None)
+        return f"{about['size']} {tag or system.modified(path)}"
+
+
+def open_url(url: str) -> io.BufferedReader:
+    """Open a file to be read; its errors are those of a file of this machine."""
+    with _reading(url):
+        system, path = _located(url)
+        return io.BufferedReader(_Remote(system.open(path, "rb")), 1 << 20)
+
+
+@contextmanager
+def writing_url(url: str) -> Iterator[BinaryIO]:
+    """Open an output, which appears under its URL when the block has ended."""
+    with tempfile.NamedTemporaryFile() as file:
+        yield cast("BinaryIO", file)
+        file.flush()
+        try:
+            system, path = _located(url)
+            protocols = [system.protocol] if isinstance(system.protocol, str) else system.protocol
+            if ATOMIC.intersection(protocols):
+                system.put_file(file.name, path)
+                return
+            folder, _, name = path.rpartition("/")
+            system.makedirs(folder, exist_ok=True)
+            fresh = f"{folder}/.{os.urandom(4).hex()}-{name}"
+            system.put_file(file.name, fresh)
+            system.mv(fresh, path)
+        except Exception as error:  # of the library of the URL
+            missing = isinstance(error, FileNotFoundError)
+            reason = "there is no such bucket or folder" if missing else _reason(error)
+            raise OutputError(f"{url}: cannot be written: {reason}") from error
+
+
+class _Remote(io.RawIOBase):
+    """A file of a store; every error of its library is an OSError."""
+
+    def __init__(self, file: Any) -> None:  # noqa: ANN401 - of any library
+        self._file = file
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
+        return int(self._file.seek(offset, whence))
+
+    def readinto(self, buffer: Any, /) -> int:  # noqa: ANN401 - any writable buffer
+        try:
+            data = self._file.read(len(buffer))
+        except Exception as error:
+            raise OSError(_reason(error)) from error
+        buffer[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+def _located(url: str) -> tuple[Any, str]:
+    """Return the file system of a URL and the path in it."""
+    try:
+        import fsspec
+    except ImportError:
+        raise InputError(
+            f'{url}: reading stores needs fsspec, which is not installed: pip install "grice'
+            '[stores]", and the library of the store, such as s3fs'
+        ) from None
+    system, path = fsspec.core.url_to_fs(url)
+    return system, str(path)
+
+
+@contextmanager
+def _reading(url: str) -> Iterator[None]:
+    try:
+        yield
+    except GriceError:
+        raise
+    except Exception as error:  # noqa: BLE001 - of the library of the URL
+        raise InputError(f"{url}: cannot be read: {_reason(error)}") from None
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, FileNotFoundError):
+        return "there is no such file"
+    return excerpt(str(error) or type(error).__name__, 300)

@@ -1,33 +1,21 @@
-"""Progress of long work, reported to a watcher that a command may set.
-
-Loops over long work wrap their items in :func:`track`. Only the outermost loop is reported.
-"""
+"""Progress of long work: loops wrap their items in :func:`track`, and the outermost is reported."""
 
 from __future__ import annotations
 
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+    from contextlib import AbstractContextManager
+
+    Advance: TypeAlias = Callable[[int], None]
+    Part: TypeAlias = Callable[[], float]
+    Watcher: TypeAlias = Callable[[str, int | None, Part | None], AbstractContextManager[Advance]]
+    """Open a report of work on so many units, if known; ``part`` gives the finished share."""
 
 Item = TypeVar("Item")
-
-
-class Watcher(Protocol):
-    """Receiver of progress."""
-
-    def begin(self, unit: str, total: int | None) -> None:
-        """Begin work on so many units; None if the number is not known."""
-
-    def advance(self, done: int, part: float | None) -> None:
-        """Add finished units; ``part`` is the finished share, 0 to 1."""
-
-    def end(self) -> None:
-        """End the work, finished or not."""
-
-
 WATCHER: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
 
 
@@ -42,21 +30,14 @@ def watched(watcher: Watcher | None) -> Iterator[None]:
 
 
 @contextmanager
-def tracking(
-    unit: str, total: int | None = None, part: Callable[[], float] | None = None
-) -> Iterator[Callable[[int], None]]:
+def tracking(unit: str, total: int | None = None, part: Part | None = None) -> Iterator[Advance]:
     """Report a block of work; the block calls the result with numbers of finished units."""
     watcher = WATCHER.get()
     if watcher is None:
         yield lambda _: None
         return
-    WATCHER.set(None)
-    watcher.begin(unit, total)
-    try:
-        yield lambda done: watcher.advance(done, part() if part else None)
-    finally:
-        watcher.end()
-        WATCHER.set(watcher)
+    with watched(None), watcher(unit, total, part) as advance:
+        yield advance
 
 
 def track(
@@ -64,7 +45,7 @@ def track(
     unit: str,
     total: int | None = None,
     size: Callable[[Item], int] = lambda _: 1,
-    part: Callable[[], float] | None = None,
+    part: Part | None = None,
 ) -> Iterator[Item]:
     """Yield items and report each once it is finished."""
     with tracking(unit, total, part) as advance:

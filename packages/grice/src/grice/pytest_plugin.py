@@ -58,8 +58,7 @@ def assert_scores(
         minimum: Least mean by metric, compared with the low end of its 95 % interval.
         max_share_below: Largest share of items below a value, by metric and value, compared with
             the high end of its interval.
-        max_failed: Largest share of failed scores.
-        max_abstained: Largest share of abstained scores.
+        max_failed, max_abstained: Largest share of failed or abstained scores.
         allow_uncertain: Accept checks that pass, but not with certainty at this n.
 
     Raises:

@@ -59,10 +59,7 @@ def test_examples_are_scored_with_a_report(tmp_path, capsys):
     assert "lowest relevance" in shown
     assert max(len(line) for line in shown.splitlines()) <= 80
     scores = scores_in(out.read_text("utf-8"))
-    assert Counter(score["metric"] for score in scores) == {
-        "relevance": 122,
-        "repetition": 122,
-    }
+    assert Counter(score["metric"] for score in scores) == {"relevance": 122, "repetition": 122}
     assert {score["meta"]["file"] for score in scores} == set(files)
     assert "<html" in report.read_text("utf-8")[:500]
 

@@ -20,12 +20,11 @@ def talks(tmp_path, monkeypatch):
         (["scroe", "talks.jsonl"], "usage: grice [-h]", "'score'"),
         (["score", "talks.jsonl", "--repotr", "x"], "usage: grice score", "'--report'"),
         (["kb", "fnd", "tea"], "usage: grice kb", "'find'"),
-        (["kb", "find", "tea", "--exat"], "usage: grice kb find", "'--exact'"),
         (["score", "talks.jsonl", "--mode", "fats"], "usage: grice score", "'fast'"),
         (["--quite", "score", "talks.jsonl"], "usage: grice [-h]", "'--quiet'"),
-        (["models", "get", "--accept"], "usage: grice models get", "'--accept-licence'"),
+        (["models", "get", "x", "--accept"], "usage: grice models get", "'--accept-licence'"),
         (["models", "gte", "medium"], "usage: grice models", "'get'"),
-        (["kb", "find", "--exat"], "usage: grice kb find", "'--exact'"),
+        (["kb", "find", "tea", "--exat"], "usage: grice kb find", "'--exact'"),
     ],
 )
 def test_a_mistyped_word_names_the_near_one_and_its_own_usage(talks, capsys, words, usage, near):

@@ -10,7 +10,6 @@ import pytest
 import grice
 from grice import distributions
 from grice.cli import find_commands, main
-from grice.metrics.registry import find_metrics
 
 PACKAGE = Path(__file__).parents[1] / "plugin_package"
 
@@ -34,9 +33,7 @@ def made(tmp_path, monkeypatch):
         )
         (folder / "entry_points.txt").write_text(f"[grice.commands]\nextra = {module}_command\n")
         (tmp_path / f"{module}_command.py").write_text(
-            "import sys\n\nHELP = 'an extra command'\n\n"
-            "def configure(parser, words):\n    pass\n\n"
-            "def run(arguments):\n    sys.stdout.write('ran\\n')\n    return 0\n"
+            "import sys\n\ndef run():\n    'An extra command.'\n    sys.stdout.write('ran\\n')\n"
         )
         monkeypatch.syspath_prepend(tmp_path)
         monkeypatch.delitem(sys.modules, f"{module}_command", raising=False)
@@ -102,60 +99,6 @@ def test_other_requirements_are_for_pip_to_check(made, capsys, requirement):
     made("shouter", "3", requirement)
     assert main(["extra"]) == 0
     assert capsys.readouterr().out == "ran\n"
-
-
-@pytest.fixture
-def former(monkeypatch):
-    """Replace the table of former words, so that this test does not depend on what is gone."""
-    table = {"olden": "use grice score", "kb olden": "use grice kb find", "--olden": "use --seed N"}
-    monkeypatch.setattr(distributions, "_table", {"former.toml": table, "commands.toml": {}}.get)
-    distributions.extras.cache_clear()
-    yield
-    distributions.extras.cache_clear()
-
-
-@pytest.mark.parametrize(
-    ("words", "shown"),
-    [
-        ("olden --json", "grice olden is no longer available: use grice score"),
-        ("kb olden x", "grice kb olden is no longer available: use grice kb find"),
-        ("kb find x --olden 3", "grice kb find --olden is no longer available: use --seed N"),
-        ("score x --olden=3", "grice score --olden is no longer available: use --seed N"),
-    ],
-)
-def test_a_former_word_names_what_replaces_it(former, capsys, words, shown):
-    assert main(words.split()) == 2
-    assert capsys.readouterr().err == f"grice: {shown}\n"
-
-
-def test_a_former_option_in_a_settings_file_names_what_replaces_it(
-    former, tmp_path, monkeypatch, capsys
-):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "grice.toml").write_text("olden = 3\n")
-    assert main(["score", "x.jsonl"]) == 2
-    assert "grice.toml: olden is no longer available: use --seed N" in capsys.readouterr().err
-
-
-FORMER = distributions._table("former.toml")
-
-
-@pytest.mark.parametrize("words", sorted(FORMER))
-def test_a_former_word_is_unknown_now(words, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "talks.jsonl").write_text('{"turns": ["Is it far?", "No."]}\n')
-    place = [*words.split(), "x"]
-    if place[0] in ("metric", "preset"):
-        option = {"metric": "-m", "preset": "--models"}[place[0]]
-        place = ["score", "talks.jsonl", option, place[1]]
-        if words.removeprefix("metric ") in find_metrics().metrics:
-            pytest.skip("of a distribution that is installed")
-    elif words.startswith("--"):
-        place = ["score", "talks.jsonl", words, "x"]
-    elif place[0] in distributions.extras().keys() - find_commands().keys():
-        pytest.skip("of a distribution that is not installed")
-    assert main(place) == 2
-    assert f" is no longer available: {FORMER[words]}\n" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("words", [["--help"], ["scroe"], ["cidre"]])

@@ -6,6 +6,7 @@ import io
 import json
 import re
 import sys
+from contextlib import contextmanager
 
 import pytest
 
@@ -104,18 +105,17 @@ def test_every_command_that_takes_long_shows_how_far_it_has_come(
 
 
 def test_work_within_work_is_not_told_and_what_ends_early_is_taken_away():
-    class Heard(list):
-        def begin(self, unit, total):
-            self.append((unit, total))
+    heard = []
 
-        def advance(self, done, part):
-            self.append((done, part))
+    @contextmanager
+    def watcher(unit, total, part):
+        heard.append((unit, total))
+        try:
+            yield lambda done: heard.append((done, part and part()))
+        finally:
+            heard.append("end")
 
-        def end(self):
-            self.append("end")
-
-    heard = Heard()
-    with watched(heard):
+    with watched(watcher):
         for window in track(["ab", "c"], "letters", 3, len, lambda: 0.5):
             assert list(track(window, "inner")) == list(window)
         outer = track("xyz", "rest")

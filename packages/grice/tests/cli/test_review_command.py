@@ -67,21 +67,6 @@ def test_the_first_replies_are_written_a_line_each(files, tmp_path, capsys):
     assert (result["turns"], result["items"][0]["flaw"]) == (2, "repeats")
 
 
-@pytest.mark.parametrize(
-    ("model", "quiet", "told"),
-    [("sense-small", False, 1), ("sense-small", True, 0), ("sense-large", False, 0)],
-)
-def test_scores_of_small_models_name_what_large_finds_more(files, capsys, model, quiet, told):
-    signature = f"sensibleness:1|model:{model}@0"
-    score = Score("talk", 3, "sensibleness", 0.2, "ok", None, (), (), signature)
-    with open(files[0], "ab") as out:  # noqa: PTH123
-        out.write(b"\n" + json_line(score))
-    assert main(["review", *files, "--json", *["-q"] * quiet]) == 0
-    shown = capsys.readouterr()
-    assert shown.err.count("large finds more ") == told
-    assert len(json.loads(shown.out)["items"]) == 2
-
-
 def test_certain_flaws_are_counted_and_come_first(tmp_path, capsys):
     talk = Conversation("talk", (Turn("a", "Who is it?"), Turn("b", "<b>Hello {{name}}</b>")))
     score = Score("talk", 1, "relevance", 0.9, "ok", None, (), (), "relevance:1")

@@ -8,8 +8,7 @@ import re
 import pytest
 
 from grice.cli import command_parser, find_commands
-from grice.cli.derive import names
-from grice.cli.parser import leaves
+from grice.cli.derive import leaves, names
 
 HOMONYMS = {
     "--baseline": "an earlier run (gate), or a trivial metric (meta-eval)",

@@ -134,7 +134,7 @@ def test_a_value_that_no_option_takes_is_refused_as_on_the_command_line(project,
     assert end.value.code == 2
     message = capsys.readouterr().err
     assert "argument --seed: invalid int value: 'first'" in message
-    assert f"options were read from {project / 'grice.toml'}, too" in message
+    assert f"options from {project / 'grice.toml'}" in message
 
 
 def test_a_full_command_cuts_no_text(capsys, monkeypatch):

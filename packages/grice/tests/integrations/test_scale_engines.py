@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from io import BytesIO
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from msgspec.structs import replace
 
 import grice
 from grice.cli import main
-from grice.errors import InputError
+from grice.errors import GriceError, InputError
 from grice.evaluation.scores import read_scores
 from grice.integrations import ENGINES, Grading, score_on
 from grice.integrations.engines import planned, score_encoded, score_shard, shard_of
@@ -96,7 +97,7 @@ def in_this_process(tasks, address):
 
 def start(monkeypatch, engine):
     """Put what starts an engine in the place of every one."""
-    monkeypatch.setattr("grice.integrations.engines.find_spec", lambda name: True)
+    monkeypatch.setattr("grice.integrations.engines.imported", lambda *_: None)
     for name in ENGINES:
         monkeypatch.setitem(ENGINES, name, (name, engine))
 
@@ -143,7 +144,7 @@ def refusing(*listening):
 @pytest.mark.parametrize("address", ["tcp://a:9", "a:9", "spark://a:9", "spark://a:9,b:9"])
 def test_an_address_that_does_not_answer_is_refused(address, here, chats, tmp_path, monkeypatch):
     monkeypatch.setattr("socket.create_connection", refusing())
-    with pytest.raises(InputError, match="nobody listens here: Connection refused"):
+    with pytest.raises(InputError, match="nobody listens here"):
         list(score_on("ray", [chats], tmp_path / "out", GRADING, address=address))
 
 
@@ -181,8 +182,8 @@ def test_a_task_of_a_later_layout_is_still_refused_by_its_version(tmp_path):
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_an_engine_that_is_not_installed_names_its_extra(engine, chats, tmp_path, monkeypatch):
-    monkeypatch.setattr("grice.integrations.engines.find_spec", lambda name: None)
-    with pytest.raises(InputError, match=rf'pip install "grice\[{engine}\]"'):
+    monkeypatch.setitem(sys.modules, ENGINES[engine][0], None)
+    with pytest.raises(GriceError, match=rf'pip install "grice\[{engine}\]"'):
         list(score_on(engine, [chats], tmp_path / "out", GRADING))
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import grice
-from grice import stores
+from grice import files
 from grice.cli import main
 from grice.errors import InputError, OutputError
 from grice.integrations import Grading
@@ -78,13 +78,13 @@ def test_a_file_that_was_changed_is_another_shard(chats, store):
 
 def test_what_breaks_off_leaves_nothing(store):
     def half():
-        with stores.writing_url(f"{store}/out/a.parquet") as file:
+        with files.writing_url(f"{store}/out/a.parquet") as file:
             file.write(b"half")
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         half()
-    assert stores.files_under(store) == []
+    assert files.files_under(store) == []
 
 
 def test_a_rename_that_fails_is_said_and_leaves_nothing_under_the_name(store, monkeypatch):
@@ -95,10 +95,10 @@ def test_a_rename_that_fails_is_said_and_leaves_nothing_under_the_name(store, mo
     monkeypatch.setattr(type(system), "mv", full)
     with (
         pytest.raises(OutputError, match=r"a\.parquet: cannot be written: no room"),
-        stores.writing_url(f"{store}/out/a.parquet") as file,
+        files.writing_url(f"{store}/out/a.parquet") as file,
     ):
         file.write(b"whole")
-    assert stores.files_under(store) == []
+    assert files.files_under(store) == []
 
 
 @pytest.mark.parametrize(

@@ -73,14 +73,12 @@ def test_nothing_said_is_said():
 
 def test_a_library_that_moved_its_interface_is_named_with_both_versions():
     with (
-        pytest.raises(
-            InputError, match=r"pytest \d.* is installed.* tested with 0\.1.*pytest==0\.1"
-        ),
+        pytest.raises(InputError, match=r"needs pytest, as in version 0\.1.*pytest==0\.1"),
         evaluator.of_library("pytest", "0.1"),
     ):
         importlib.import_module("pytest").no_such_thing  # noqa: B018
     with (
-        pytest.raises(InputError, match="no-such-library is not installed: pip install"),
+        pytest.raises(InputError, match=r"needs no-such-library.*pip install no-such-library"),
         evaluator.of_library("no-such-library", "1.0"),
     ):
         importlib.import_module("no_such_library")

@@ -121,12 +121,12 @@ def test_the_name_of_a_preset_fetches_all_that_it_needs(mirror, models, config, 
     assert mirror.asked == []
     assert get("model:tiny") == 0
     assert not (models / "parts").exists()
-    assert "the preset" not in capsys.readouterr().out
+    assert "use the preset" not in capsys.readouterr().out
     assert get("tiny") == 0
     assert open_folder(models / "parts")
-    assert "the preset tiny is here: grice score FILE --models tiny" in capsys.readouterr().out
+    assert "use the preset: grice score FILE --models tiny" in capsys.readouterr().out
     assert get("small") == 0
-    assert "needs nothing that is fetched" in capsys.readouterr().out
+    assert "use the preset: grice score FILE --models small" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("kept", [b"half", b"x" * len(WHEEL)], ids=["half", "another"])

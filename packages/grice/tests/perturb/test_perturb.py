@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-from itertools import pairwise
 from random import Random
 
 import pytest
@@ -14,7 +13,6 @@ from grice.errors import InputError
 from grice.perturb import Material, Perturbed, perturbation
 from grice.perturb.run import MIXTURES, Mixture, find_perturbations, mixture, perturb
 from grice.perturb.wording import negated
-from grice.testing import broken_pairs, check_prefers_intact
 
 TALK = (
     "Hi! Do you have any pets?",
@@ -183,22 +181,6 @@ def test_a_perturbation_of_ones_own():
 def test_an_unknown_kind_is_named():
     with pytest.raises(InputError, match=r"contradicton.*did you mean.*contradiction"):
         perturb(conversation(), "contradicton")
-
-
-def test_a_judge_can_be_tested():
-    sample = [conversation(name=f"c{i}") for i in range(4)] + [conversation(OTHER * 3, "other")]
-    own = {text: i for i, text in enumerate([*TALK, *OTHER])}
-
-    def in_order(whole):
-        places = [own[turn.text] for turn in whole.turns]
-        return -sum(abs(b - a) for a, b in pairwise(places))
-
-    check_prefers_intact(in_order, sample[:4], "turn-order", at_least=0.9)
-    with pytest.raises(AssertionError, match="turn-order: 50% of 4 broken"):
-        check_prefers_intact(lambda _: 0.0, sample[:4], "turn-order", at_least=0.9)
-    with pytest.raises(AssertionError, match="none of 1 conversations could be broken"):
-        check_prefers_intact(in_order, [conversation(("a",))], "turn-order")
-    assert len(list(broken_pairs(sample, "turn-replacement"))) == 5
 
 
 def test_the_command_writes_broken_conversations_that_can_be_read_again(tmp_path, capsys):

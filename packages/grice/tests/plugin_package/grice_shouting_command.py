@@ -2,15 +2,11 @@
 
 import sys
 
-HELP = "print a text in capitals"
 
+def run(text: "str") -> None:
+    """Print a text in capitals.
 
-def configure(parser, words):
-    """Declare the arguments."""
-    parser.add_argument("text", help="what to print")
-
-
-def run(arguments):
-    """Print the text."""
-    sys.stdout.write(f"{arguments.text.upper()}\n")
-    return 0
+    Args:
+        text (TEXT): what to print
+    """
+    sys.stdout.write(f"{text.upper()}\n")

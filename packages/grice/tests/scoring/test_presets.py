@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
 import grice
 from grice.cli import main
 from grice.errors import InputError, ModelError
-from grice.models.store import known_models
-from grice.scoring.presets import named_preset
 
 OWN = """
 summary = "Short histories."
@@ -131,40 +128,6 @@ def test_the_model_of_the_chosen_preset_is_not_removed(config, tmp_path, capsys)
     assert "grice models use small" in capsys.readouterr().err
     assert main(["models", "use", "small"]) == 0
     assert main(["models", "rm", "mine"]) == 0
-
-
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        (("-m", "log_length,sensibleness"), True),
-        (("-m", "log_length"), False),
-        (("-m", "log_length,sensibleness", "-q"), False),
-        (("-m", "log_length,sensibleness", "--models", "short"), False),
-    ],
-    ids=["another model", "same scores", "quiet", "another preset"],
-)
-def test_a_run_with_small_names_what_large_finds_more(config, chat, capsys, words, told):
-    assert main(["score", str(chat), "--no-cache", *words]) == 0
-    shown = capsys.readouterr()
-    assert shown.err.count("large finds more ") == told
-    assert "large finds" not in shown.out
-    if told:
-        fetched = sum(known_models()[name].download for name in named_preset("large").models)
-        assert shown.err.endswith(
-            f": grice models get large ({fetched / 1e9:.1f} GB to fetch), "
-            "then grice score --models large\n"
-        )
-
-
-@pytest.mark.parametrize("kind", ["commonsense contradiction", "partner contradiction", "ignore"])
-def test_what_large_is_said_to_find_more_is_recorded(kind):
-    recorded = Path(__file__).parents[4] / "docs" / "results" / "abc-eval.json"
-    figures = json.loads(recorded.read_text("utf-8"))["figures"]
-    small, large = (
-        next(f for f in figures if (f["row"], f["on"], f["measure"]) == (row, kind, "AUC"))
-        for row in ("review-small", "review-large")
-    )
-    assert large["low"] > small["value"]
 
 
 @pytest.mark.parametrize(

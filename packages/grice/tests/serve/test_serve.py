@@ -23,7 +23,7 @@ pytest.importorskip("uvicorn")
 from prometheus_client import generate_latest
 
 from grice.serve.app import application
-from grice.serve.server import Request, check, exchange
+from grice.serve.server import check, client_of
 
 TALK = {"turns": ["Is it far?", "Ten minutes on foot.", "Ten minutes on foot."]}
 METRICS = ("log_length", "repetition")
@@ -37,18 +37,27 @@ def grader():
         yield loaded
 
 
+async def exchange(app, requests):
+    """Return the answers to concurrent requests; the application starts and ends here."""
+    async with app.router.lifespan_context(app), client_of(app) as client:
+        return await asyncio.gather(*(client.request(**request) for request in requests))
+
+
+def replies_to(app, *requests):
+    return asyncio.run(exchange(app, requests))
+
+
 def asked(app, *requests):
-    replies = asyncio.run(exchange(app, requests))
-    return [(reply.status, json.loads(reply.body)) for reply in replies]
+    return [(reply.status_code, reply.json()) for reply in replies_to(app, *requests)]
 
 
 def get(path):
-    return Request("GET", path)
+    return {"method": "GET", "url": path}
 
 
 def post(path, body, **headers):
-    data = body if isinstance(body, bytes) else json.dumps(body).encode()
-    return Request("POST", path, data, {**HEADERS, **headers})
+    data = json.dumps(body).encode() if isinstance(body, dict) else body
+    return {"method": "POST", "url": path, "content": data, "headers": {**HEADERS, **headers}}
 
 
 def test_scores_are_those_of_the_library_also_in_a_batch_of_requests(grader):
@@ -133,7 +142,7 @@ def test_a_body_that_cannot_be_used_is_refused_with_its_place(name, grader):
 def test_other_content_and_other_paths_are_refused(grader):
     replies = asked(
         application(grader),
-        Request("POST", "/score", b"{}", {"content-type": "text/plain"}),
+        post("/score", b"{}", **{"content-type": "text/plain"}),
         get("/score"),
         get("/nothing"),
     )
@@ -147,7 +156,7 @@ def test_a_body_that_does_not_arrive_is_refused_and_others_are_answered(grader):
         await asyncio.Event().wait()
 
     app = application(grader, limits=Limits(body_seconds=0.05))
-    slow = Request("POST", "/score", endless(), HEADERS)
+    slow = post("/score", endless())
     assert [status for status, _ in asked(app, slow, post("/score", TALK))] == [408, 200]
 
 
@@ -176,9 +185,9 @@ def test_too_many_requests_are_refused_and_accepted_ones_are_answered(held):
     grader, go = held
     app = application(grader, limits=Limits(concurrency=1))
     threading.Timer(0.1, go.set).start()
-    replies = asyncio.run(exchange(app, [post("/score", {**TALK, "metrics": ["log_length"]})] * 4))
-    assert sorted(reply.status for reply in replies) == [200, 429, 429, 429]
-    refused = next(reply for reply in replies if reply.status == 429)
+    replies = replies_to(app, *[post("/score", {**TALK, "metrics": ["log_length"]})] * 4)
+    assert sorted(reply.status_code for reply in replies) == [200, 429, 429, 429]
+    refused = next(reply for reply in replies if reply.status_code == 429)
     assert int(refused.headers["retry-after"]) >= 1
 
 
@@ -231,9 +240,9 @@ def test_an_error_in_one_request_leaves_the_others_alone(grader, monkeypatch):
 
 def test_pages_health_and_description(grader):
     app = application(grader)
-    for reply in asyncio.run(exchange(app, [get("/"), get("/docs")])):
-        page = reply.body.decode()
-        assert reply.status == 200
+    for reply in replies_to(app, get("/"), get("/docs")):
+        page = reply.text
+        assert reply.status_code == 200
         assert "default-src 'none'" in page
         assert not re.search(r"(?:src|href)=\"(?:https?:)?//", page)
     [(_, live), (_, ready), (_, about)] = asked(
@@ -244,7 +253,7 @@ def test_pages_health_and_description(grader):
     assert {"/score", "/explain", "/review", "/rerank", "/metrics"} <= about["paths"].keys()
     references = re.findall(r'"#/components/schemas/(\w+)"', json.dumps(about))
     assert set(references) <= about["components"]["schemas"].keys()
-    assert {reply.status for reply in check(app)} == {200}
+    assert {row["status"] for row in check(app)} == {200}
 
 
 def test_without_fastapi_the_extra_is_named(monkeypatch):

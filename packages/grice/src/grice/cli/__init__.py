@@ -2,8 +2,7 @@
 
 A command is a typed function, from which :mod:`grice.cli.derive` makes the parser, or a module with
 several ``ACTIONS`` or a function ``run``; it returns an :class:`grice.cli.output.Output` or an exit
-status. A command of another distribution may instead declare its parser itself:
-``configure(parser, words)`` and ``run(arguments)``.
+status.
 """
 
 from __future__ import annotations
@@ -12,14 +11,13 @@ import errno
 import os
 import sys
 import warnings
-from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import grice
 from grice import distributions
-from grice.cli.derive import about, add_arguments, call, output_path
+from grice.cli.derive import Parser, about, add_command, add_everywhere, output_path
 from grice.cli.output import (
     DONE,
     FAULT,
@@ -29,14 +27,13 @@ from grice.cli.output import (
     UNUSABLE,
     Invocation,
     Output,
-    ProgressBar,
     drop,
     emit,
     note,
     open_streams,
+    progress_bar,
     warn,
 )
-from grice.cli.parser import Parser, add_everywhere
 from grice.cli.settings import check_settings, with_settings
 from grice.errors import GriceError, InputError, out_of_memory
 from grice.files import check_not_input
@@ -44,7 +41,7 @@ from grice.progress import watched
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 __all__ = ["command_names", "command_parser", "find_commands", "main"]
 
@@ -90,11 +87,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     open_streams()
     try:
         return _run(words)
-    except GriceError as error:
-        if "--debug" in words:
-            raise
-        warn(str(error))
-        return UNUSABLE
     except KeyboardInterrupt:
         warn("interrupted")
         return INTERRUPTED
@@ -104,7 +96,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         if "--debug" in words:
             raise
-        return _fault(error)
+        return _failed(error)
 
 
 def _run(typed: Sequence[str]) -> int:
@@ -114,10 +106,9 @@ def _run(typed: Sequence[str]) -> int:
         words, settings = with_settings(typed)
         quiet = "--quiet" in words or "-q" in words
         token = INVOCATION.set(Invocation(typed, quiet, "--full" in words))
-        sources = " and ".join(str(file.file) for file in settings)
         try:
-            if sources:
-                note(f"options from {sources}")
+            if settings:
+                note(f"options from {' and '.join(str(file.file) for file in settings)}")
             parser = command_parser(words)
             if not words:
                 parser.print_help(sys.stderr)
@@ -126,13 +117,11 @@ def _run(typed: Sequence[str]) -> int:
                 check_settings(settings, parser.commands()["score"])
             arguments = parser.parse_args(words)
             _keep_inputs(arguments)
-            with watched(ProgressBar() if sys.stderr.isatty() and not quiet else None):
+            with watched(progress_bar() if sys.stderr.isatty() and not quiet else None):
                 result = arguments.run(arguments)
                 if isinstance(result, Output):
                     emit(result.rows, result.view, as_json=arguments.json)
-        except SystemExit as end:
-            if end.code == UNUSABLE and sources:
-                warn(f"options were read from {sources}, too")
+        except SystemExit:
             sys.stdout.flush()  # the help page, which may have no reader either
             raise
         finally:
@@ -144,52 +133,51 @@ def _run(typed: Sequence[str]) -> int:
     return result.status if isinstance(result, Output) else result or DONE
 
 
-def _fault(error: Exception) -> int:
-    """Report an error that no command expects, and return the exit status."""
-    if isinstance(error, OSError) and error.filename is not None:
+def _failed(error: Exception) -> int:
+    """Report an error, and return the exit status."""
+    message = str(error)
+    if isinstance(error, GriceError):
+        warn(message)
+    elif isinstance(error, OSError) and error.filename is not None:
         warn(f"{error.filename}: {error.strerror}")
-        return UNUSABLE
-    if isinstance(error, OSError) and error.errno in FULL:
+    elif isinstance(error, OSError) and error.errno in FULL:
         drop(sys.stdout)
         warn(f"the output cannot be written: {error.strerror}")
-        return UNUSABLE
-    message = str(error)
-    if out_of_memory(error):
+    elif out_of_memory(error):
         warn(
             f"memory ran out{': ' if message else ''}{message}\n"
             "  take a smaller model (--models small), fewer --workers, or a machine with more; "
             "what was scored is kept"
         )
-        return UNUSABLE
-    warn(
-        f"a fault of grice itself: {type(error).__name__}: {message}\n"
-        "  run again with --debug for the trace and report it"
-    )
-    return FAULT
+    else:
+        warn(
+            f"a fault of grice itself: {type(error).__name__}: {message}\n"
+            "  run again with --debug for the trace and report it"
+        )
+        return FAULT
+    return UNUSABLE
 
 
 def command_parser(words: Sequence[str]) -> Parser:
     """Return the parser of all commands; only the one in the words knows its arguments."""
+    entries = find_commands()
+    chosen = next((word for word in words if not word.startswith("-")), None)
+    absent = distributions.extras().keys() - entries.keys()
+    if chosen in absent:
+        package = f"'grice[{distributions.extras()[chosen]}]'"
+        raise InputError(f"grice {chosen} is not installed: python -m pip install {package}")
+    statuses = "; ".join(f"{status} {meaning}" for status, meaning in MEANINGS.items())
+    more = f"Not installed: {', '.join(sorted(absent))}; each says which package it needs. "
     parser = Parser(
         prog="grice",
         description="Find the bad replies in chatbot conversations, offline, with evidence for "
         "each.",
-        epilog="grice COMMAND --help tells what a command takes. Exit status: "
-        f"{'; '.join(f'{status} {meaning}' for status, meaning in MEANINGS.items())}.",
+        epilog=f"{more if absent else ''}grice COMMAND --help tells what a command takes. Exit "
+        f"status: {statuses}.",
     )
     parser.add_argument("--version", action="version", version=f"grice {grice.__version__}")
     add_everywhere(parser, default=False)
     subparsers = parser.add_subparsers(metavar="COMMAND", required=True, dest="command")
-    named = [word for word in words if not word.startswith("-")]
-    chosen = next(iter(named), None)
-    entries = find_commands()
-    parser.sections = {heading: list(names) for heading, names in COMMANDS.items()}
-    for name, entry in entries.items():
-        if entry.dist:
-            parser.sections.setdefault(entry.dist.name, []).append(name)
-    for former in (chosen, " ".join(named[:2])):
-        if former and former not in entries:
-            _refuse_absent(former)
     for name, entry in entries.items():
         if chosen is not None and name != chosen:
             subparsers.add_parser(name)  # for the names of commands that are near
@@ -208,56 +196,36 @@ def command_parser(words: Sequence[str]) -> Parser:
         text = getattr(command, "HELP", None) or about(getattr(command, "run", command))
         subparser = subparsers.add_parser(name, help=text, description=text)
         add_everywhere(subparser)
-        # Configuring a command may look for metrics; only the chosen one has to.
-        if name == chosen:
-            _configure(subparser, command, words)
-    if chosen is None and (absent := distributions.extras().keys() - entries.keys()):
-        parser.epilog = (
-            f"Not installed: {', '.join(sorted(absent))}; each says which package it needs. "
-            f"{parser.epilog}"
-        )
+        if name == chosen:  # only its arguments are needed, for which metrics may be looked for
+            add_command(subparser, command, words)
+    _group(parser, subparsers, entries)
     return parser
 
 
-def _configure(
+def _group(
     parser: argparse.ArgumentParser,
-    command: Any,  # noqa: ANN401 - a function, or a module
-    words: Sequence[str],
+    subparsers: argparse._SubParsersAction[Parser],
+    entries: Mapping[str, metadata.EntryPoint],
 ) -> None:
-    """Declare the arguments of a command, or of its actions."""
-    parser.set_defaults(leaf=parser)
-    if hasattr(command, "configure"):  # by itself
-        parser.set_defaults(run=command.run)
-        command.configure(parser, words)
-        return
-    actions = getattr(command, "ACTIONS", ())
-    actions = actions() if callable(actions) else actions
-    subparsers = actions and parser.add_subparsers(metavar="ACTION", required=True, dest="action")
-    for action in actions or [getattr(command, "run", command)]:
-        subparser = parser
-        if subparsers:
-            text = about(action)
-            subparser = subparsers.add_parser(
-                action.__name__.strip("_").replace("_", "-"), help=text, description=text
-            )
-            add_everywhere(subparser)
-        subparser.set_defaults(run=partial(call, action), leaf=subparser)
-        add_arguments(subparser, action, words)
-
-
-def _refuse_absent(name: str) -> None:
-    """Refuse a command that another distribution brings, or that has been replaced."""
-    if name in distributions.extras():
-        raise InputError(distributions.not_installed(name))
-    if instead := distributions.instead_of(name):
-        raise InputError(f"grice {name} is no longer available: {instead}")
+    """List the commands in the help page under headings, in front of the options."""
+    sections = {heading: list(names) for heading, names in COMMANDS.items()}
+    for name, entry in entries.items():
+        if entry.dist:
+            sections.setdefault(entry.dist.name, []).append(name)
+    shown = {choice.dest: choice for choice in subparsers._choices_actions}
+    positionals, options, *_ = parser._action_groups
+    positionals._group_actions.clear()
+    parser._action_groups.remove(options)
+    for heading, names in sections.items():
+        group = parser.add_argument_group(heading)
+        group._group_actions += [shown[name] for name in names if name in shown]
+    parser._action_groups.append(options)
 
 
 def _keep_inputs(arguments: argparse.Namespace) -> None:
     """Refuse to write over a file that another argument names."""
     given = vars(arguments)
-    actions = arguments.leaf._actions if "leaf" in given else ()
-    written = {action.dest for action in actions if action.type is output_path}
+    written = {action.dest for action in arguments.leaf._actions if action.type is output_path}
     named = [text for name in given.keys() - written for text in _texts(given[name])]
     # os.path: a text that is too long for a path is no file; pathlib raises an error for it.
     files = [Path(text) for text in named if os.path.isfile(text)]  # noqa: PTH113

@@ -21,12 +21,13 @@ import argparse
 import ast
 import inspect
 import re
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias, cast
 
 from grice.cli.output import warn
-from grice.errors import InputError
-from grice.stores import is_url
+from grice.errors import InputError, did_you_mean
+from grice.files import is_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -133,6 +134,78 @@ class Scoring(argparse.Namespace):
 GROUPS: dict[str, type[argparse.Namespace]] = {
     group.__name__: group for group in (Input, Endpoints, Scoring)
 }
+CHOICE = re.compile(r"invalid choice: '(.*?)' \(choose from (.*)\)$", re.DOTALL)
+
+
+class Parser(argparse.ArgumentParser):
+    """Parser whose errors name the closest word, with the usage of the command in question.
+
+    Options cannot be abbreviated: an abbreviation would break when a similar option is added.
+    """
+
+    def __init__(self, **settings: Any) -> None:  # noqa: ANN401 - of argparse
+        super().__init__(**settings, allow_abbrev=False)
+
+    def parse_known_args(  # type: ignore[override] # without its overloads
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        """Parse, and refuse unknown options by the usage of this command."""
+        parsed, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            options = [option for option in self._option_string_actions if option[1:2] == "-"]
+            near = did_you_mean(unknown[0].partition("=")[0], options)
+            suggestion = near if near.startswith("; did") else ""
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{suggestion}")
+        return parsed, unknown
+
+    def error(self, message: str) -> NoReturn:
+        """End with the usage and a message, which names the closest choice."""
+        if wrong := CHOICE.search(message):
+            near = did_you_mean(wrong[1], [choice.strip(" '") for choice in wrong[2].split(",")])
+            message = f"{message[: wrong.start()]}no {wrong[1]!r} here{near}"
+        super().error(message)
+
+    def commands(self) -> dict[str, Parser]:
+        """Return the parsers of commands or actions by name."""
+        for action in self._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                return cast("dict[str, Parser]", action.choices)
+        return {}
+
+
+def leaves(parser: Parser, *names: str) -> Iterator[tuple[tuple[str, ...], Parser]]:
+    """Yield the parsers without further commands, each with the words that lead to it."""
+    commands = parser.commands()
+    if not commands:
+        yield names, parser
+    for name, command in commands.items():
+        yield from leaves(command, *names, name)
+
+
+def add_everywhere(parser: argparse.ArgumentParser, *, default: object = argparse.SUPPRESS) -> None:
+    """Add the options of every command and action, in front of its name or behind it."""
+    for flags, text in (
+        (["--debug"], "show the trace of an error"),
+        (["-q", "--quiet"], "print results and errors alone"),
+        (["--full"], "cut no text, however long it is"),
+    ):
+        parser.add_argument(*flags, action="store_true", default=default, help=text)
+
+
+def add_command(parser: Parser, command: Any, words: Sequence[str]) -> None:  # noqa: ANN401
+    """Declare the arguments of a function, or of the ``run`` or ``ACTIONS`` of a module."""
+    actions = getattr(command, "ACTIONS", ())
+    if not actions:
+        function = getattr(command, "run", command)
+        parser.set_defaults(run=partial(call, function), leaf=parser)
+        _add_arguments(parser, function, words)
+        return
+    subparsers = parser.add_subparsers(metavar="ACTION", required=True, dest="action")
+    for action in actions() if callable(actions) else actions:
+        name, text = action.__name__.strip("_").replace("_", "-"), about(action)
+        subparser = subparsers.add_parser(name, help=text, description=text)
+        add_everywhere(subparser)
+        add_command(subparser, action, words)
 
 
 def about(function: Callable[..., object]) -> str:
@@ -150,8 +223,8 @@ def option_names(function: Callable[..., object]) -> set[str]:
     return {name.strip("_").replace("_", "-") for name in found}
 
 
-def add_arguments(
-    parser: argparse.ArgumentParser, function: Callable[..., object], words: Sequence[str] = ()
+def _add_arguments(
+    parser: argparse.ArgumentParser, function: Callable[..., object], words: Sequence[str]
 ) -> None:
     """Declare the arguments of a command; the words tell the metrics that its help describes."""
     helps = _helps(function)
@@ -161,13 +234,13 @@ def add_arguments(
         if parameter.annotation == "Scoring":
             _add_scoring(parser, words, takes_metrics="score" not in parameters)
         elif group := GROUPS.get(parameter.annotation):
-            add_group(parser, group)
+            _add_group(parser, group)
         elif name != "json":
             _add(parser, name, parameter.annotation, parameter.default, helps, option=option)
     _add(parser, "json", "bool", False, {}, option=True)
 
 
-def add_group(parser: argparse._ActionsContainer, group: type[argparse.Namespace]) -> None:
+def _add_group(parser: argparse._ActionsContainer, group: type[argparse.Namespace]) -> None:
     """Declare the options of a group."""
     for name, annotation in group.__annotations__.items():
         if name in SHARED and name != "metrics":  # its default depends on the plug-ins
@@ -195,7 +268,7 @@ def _add_scoring(
         "A metric has options of its own, as --METRIC-OPTION: grice list METRIC describes them, "
         "and this help does with -m METRIC.",
     )
-    add_group(group, Scoring)
+    _add_group(group, Scoring)
     if takes_metrics:
         default = f"default {','.join(registry.defaults())}"
         _add(group, "metrics", "str", None, {"metrics": ("", default)}, option=True)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from grice.cli.derive import metric_options, names
 from grice.cli.output import INVOCATION, note, warn
-from grice.errors import GriceError, InputError, MetricError
+from grice.errors import InputError, MetricError
 from grice.files import cache_folder
 
 if TYPE_CHECKING:
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
     from grice.scoring.api import Grader
 
 Item = TypeVar("Item")
-LARGE = "large"
-"""The preset that is recommended after a run of ``small``."""
 
 
 def check_options(scoring: Scoring, asked: Sequence[str] = ()) -> None:
@@ -50,9 +47,9 @@ def options_of_others(scoring: Scoring, asked: Collection[str]) -> Iterator[tupl
 def loader(scoring: Scoring, speakers: Sequence[str] = ()) -> partial[Grader]:
     """Return a function that loads metrics by name, with the options given."""
     from grice.scoring.api import load_from
-    from grice.scoring.presets import SMALL
+    from grice.scoring.presets import SMALL, default_preset
 
-    preset = chosen_preset(scoring)
+    preset = scoring.models or default_preset()
     if preset != SMALL:
         note(f"models: {preset}{'' if scoring.models else ' (chosen by grice models use)'}")
     settings: dict[str, dict[str, object]] = {}
@@ -76,13 +73,6 @@ def loader(scoring: Scoring, speakers: Sequence[str] = ()) -> partial[Grader]:
 def load_grader(scoring: Scoring, speakers: Sequence[str] = ()) -> Grader:
     """Load the metrics that the options name."""
     return loader(scoring, speakers)(names(scoring.metrics))
-
-
-def chosen_preset(scoring: Scoring) -> str:
-    """Return the preset of a run."""
-    from grice.scoring.presets import default_preset
-
-    return scoring.models or default_preset()
 
 
 def client_options(options: Namespace, *, dry_run: bool | None = None) -> ClientOptions:
@@ -109,21 +99,6 @@ def opened_models(
         cache = None if scoring.no_cache else cache
     mode = "fast" if scoring is None else scoring.mode
     return ModelLoader(mode=mode, workers=workers or default_workers(), cache=cache)
-
-
-def recommend_larger(metrics: Collection[str] = ()) -> None:
-    """Name the gain of the largest preset, if it changes a score."""
-    from grice.models.store import known_models, stored_models
-    from grice.scoring.presets import named_preset
-
-    with suppress(GriceError):  # a finished run does not fail by a file of settings
-        preset = named_preset(LARGE)
-        if metrics and not {*preset.metrics, *preset.options}.intersection(metrics):
-            return
-        missing = [known_models()[name] for name in {*preset.models} - stored_models().keys()]
-        size = sum(entry.download or 0 for entry in missing) / 1e9
-        fetch = f"grice models get {LARGE} ({size:.1f} GB to fetch), then " if missing else ""
-        note(f"{LARGE} finds more {preset.finds}: {fetch}grice score --models {LARGE}")
 
 
 def columns_of(reading: Input) -> dict[str, str]:

@@ -8,6 +8,7 @@ import os
 import shlex
 import sys
 import time
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,11 +18,12 @@ from grice.errors import LONGEST, excerpt, shortened
 from grice.tables import Lines, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import TextIO
 
     from rich.progress import Progress
 
+    from grice.progress import Advance, Part, Watcher
     from grice.tables import View
 
 DONE, UNMET, UNUSABLE, FAULT, PARTIAL, INTERRUPTED = 0, 1, 2, 3, 4, 130
@@ -254,47 +256,51 @@ def drop(stream: TextIO) -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-class ProgressBar:
-    """Bar on a terminal for each stage of a command that takes long, with the time left."""
+def progress_bar() -> Watcher:
+    """Return a bar on a terminal for each stage of a command that takes long, with the time left.
 
-    def __init__(self) -> None:
-        self._earliest = time.monotonic() + PATIENCE
-        self._bar: Progress | None = None
+    The rate is that since the stage began; results stay out of standard error.
+    """
+    earliest = time.monotonic() + PATIENCE
 
-    def begin(self, unit: str, total: int | None) -> None:
-        """Start a stage."""
-        self._unit, self._total, self._since, self._done = unit, total, time.monotonic(), 0
+    @contextmanager
+    def stage(unit: str, total: int | None, part: Part | None) -> Iterator[Advance]:
+        since = time.monotonic()
+        done = 0
+        bar: Progress | None = None
 
-    def advance(self, done: int, part: float | None = None) -> None:
-        """Add finished units; ``part`` is the finished share, 0 to 1, if the total is open."""
-        self._done += done
-        if self._bar is None and time.monotonic() >= max(self._earliest, self._since + SHORTEST):
-            self._bar = self._drawn()
-        if self._bar is not None:
-            share = {"completed": self._done} if part is None else {"total": 1.0, "completed": part}
-            self._bar.update(self._bar.task_ids[0], count=self._done, **share)
+        def advance(units: int) -> None:
+            nonlocal bar, done
+            done += units
+            if bar is None and time.monotonic() >= max(earliest, since + SHORTEST):
+                bar = _bar(unit, total, time.monotonic() - since)
+            if bar is not None:
+                share = {"total": 1.0, "completed": part()} if part else {"completed": done}
+                bar.update(bar.task_ids[0], count=done, **share)
 
-    def end(self) -> None:
-        """Remove the bar."""
-        if self._bar is not None:
-            self._bar.stop()
-            self._bar = None
+        try:
+            yield advance
+        finally:
+            if bar is not None:
+                bar.stop()
 
-    def _drawn(self) -> Progress:
-        from rich import progress
-        from rich.console import Console
+    return stage
 
-        bar = progress.Progress(
-            progress.TextColumn("{task.fields[count]:,} {task.fields[unit]}"),
-            progress.BarColumn(),
-            progress.TaskProgressColumn(),
-            progress.TimeRemainingColumn(),
-            console=Console(stderr=True),
-            transient=True,
-            redirect_stdout=sys.stdout.isatty(),  # results stay out of standard error
-        )
-        bar.add_task("", total=self._total, count=0, unit=self._unit)
-        # The rate is that since the stage began.
-        bar.tasks[0].start_time = bar.get_time() - (time.monotonic() - self._since)
-        bar.start()
-        return bar
+
+def _bar(unit: str, total: int | None, elapsed: float) -> Progress:
+    from rich import progress
+    from rich.console import Console
+
+    bar = progress.Progress(
+        progress.TextColumn("{task.fields[count]:,} {task.fields[unit]}"),
+        progress.BarColumn(),
+        progress.TaskProgressColumn(),
+        progress.TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+        redirect_stdout=sys.stdout.isatty(),
+    )
+    bar.add_task("", total=total, count=0, unit=unit)
+    bar.tasks[0].start_time = bar.get_time() - elapsed
+    bar.start()
+    return bar

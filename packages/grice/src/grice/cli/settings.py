@@ -20,13 +20,11 @@ import os
 import re
 import stat
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from grice import distributions
 from grice.cli.derive import SHORT, option_names
 from grice.errors import InputError, did_you_mean, os_reason
-from grice.files import config_folder
-from grice.stores import is_url
+from grice.files import config_folder, is_url
 
 if TYPE_CHECKING:
     import argparse
@@ -54,7 +52,7 @@ class Settings(NamedTuple):
     file: Path
     options: dict[str, list[Value]]
 
-    def words(self, given: Collection[str] = ()) -> Iterator[str]:
+    def words(self, given: Collection[str]) -> Iterator[str]:
         """Yield the options as words of a command line, without those that are given there."""
         typed = {word.partition("=")[0] for word in given}
         for name, values in self.options.items():
@@ -68,9 +66,8 @@ class Settings(NamedTuple):
                 texts = [text if is_url(text) else str(self.file.parent / text) for text in texts]
             if _is_switch(values):
                 yield from [f"--{name}"] if values[0] else []
-            elif name == "metrics":
-                yield f"--{name}={','.join(texts)}"
             else:
+                texts = [",".join(texts)] if name == "metrics" else texts
                 yield from (f"--{name}={text}" for text in texts)
 
 
@@ -109,9 +106,6 @@ def check_settings(files: Sequence[Settings], parser: argparse.ArgumentParser) -
     for file, options in files:
         for name, values in options.items():
             if name not in known:
-                former = map(distributions.instead_of, (f"score --{name}", f"--{name}"))
-                if instead := next(filter(None, former), None):
-                    raise InputError(f"{file}: {name} is no longer available: {instead}")
                 near = did_you_mean(name, known)
                 raise InputError(f"{file}: no option {name!r} of grice score{near}")
             if _is_switch(values) and actions[f"--{name}"].nargs != 0:
@@ -178,7 +172,7 @@ def _read(file: Path, *, is_own: bool = False) -> dict[str, list[Value]] | None:
     try:
         with file.open("rb") as stream:
             status = os.fstat(stream.fileno())
-            content: object = tomllib.load(stream)
+            content: Any = tomllib.load(stream)
         link = file.lstat()
     except OSError as error:
         raise InputError(f"{file}: cannot be read: {os_reason(error)}") from None
@@ -186,37 +180,42 @@ def _read(file: Path, *, is_own: bool = False) -> dict[str, list[Value]] | None:
         if file.name == PROJECT:  # other tools report it
             return None
         raise InputError(f"{file}: no TOML: {error}") from None
-    for table in ("tool", "grice") if file.name == PROJECT else ():
-        content = content.get(table) if isinstance(content, dict) else None
-    if content is None:
-        return None
-    user = os.geteuid() if hasattr(os, "geteuid") else None  # None: no user ids on this system
-    for owner in {status.st_uid, link.st_uid} - {user} if user is not None else ():
-        raise InputError(
-            f"{file}: belongs to user {owner}, and the command runs as user {user}: options of "
-            "another user are not followed. Change its owner (chown) if you trust it, remove it, "
-            "or run the command in another folder"
-        )
+    if file.name == PROJECT:
+        tool = content.get("tool")
+        content = tool.get("grice") if isinstance(tool, dict) else None
+        if content is None:
+            return None
+    _check_owner(file, {status.st_uid, link.st_uid})
     if is_own and os.name == "posix" and status.st_mode & stat.S_IWOTH:
         raise InputError(
             f"{file}: every user of this machine may write into it, and it may name code to run; "
             f"take that right away: chmod o-w {file}"
         )
+    options: dict[str, list[Value]] = {}
     if not isinstance(content, dict):
         raise InputError(f"{file}: tool.grice: a table of options is expected")
-    options: dict[str, list[Value]] = {}
     for key, value in content.items():
         name = key.replace("_", "-")
         if not f"_{name}".replace("-", "_").isidentifier():  # "plugin=x.py" is another option
             raise InputError(f"{file}: no option {name!r} of grice score")
         options[name] = value if isinstance(value, list) else [value]
-        for element in options[name]:
-            if not isinstance(element, (str, int, float, bool)):
-                raise InputError(
-                    f"{file}: {name}: a text, a number, true, false or a list of them is expected, "
-                    f"found {type(element).__name__}"
-                )
+        if wrong := [each for each in options[name] if not isinstance(each, str | float | int)]:
+            raise InputError(
+                f"{file}: {name}: a text, a number, true, false or a list of them is expected, "
+                f"found {type(wrong[0]).__name__}"
+            )
     return options
+
+
+def _check_owner(file: Path, owners: set[int]) -> None:
+    """Refuse a file of another user, or a link that another user made."""
+    user = os.geteuid() if hasattr(os, "geteuid") else None  # None: no user ids on this system
+    for owner in owners - {user} if user is not None else ():
+        raise InputError(
+            f"{file}: belongs to user {owner}, and the command runs as user {user}: options of "
+            "another user are not followed. Change its owner (chown) if you trust it, remove it, "
+            "or run the command in another folder"
+        )
 
 
 def _is_switch(values: Sequence[Value]) -> bool:

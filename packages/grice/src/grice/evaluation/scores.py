@@ -19,9 +19,9 @@ import msgspec
 
 from grice.data import Score, Status
 from grice.errors import InputError, RecordError, did_you_mean, os_reason
+from grice.files import files_under, is_folder, is_url, open_url
 from grice.readers import files_of, from_file, read, recognise
 from grice.scoring.arrow import is_table, lines_of
-from grice.stores import files_under, is_folder, is_url, open_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -8,45 +8,40 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
+import re
 import socket
 import sys
 from collections import Counter
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
-from urllib.parse import urlsplit
 
 import msgspec
 
 from grice import __version__
 from grice.data import json_line
-from grice.errors import GriceError, InputError, did_you_mean, excerpt, os_reason
-from grice.files import make_folder, renaming
+from grice.errors import GriceError, InputError, excerpt, imported
+from grice.files import files_under, is_url, make_folder, version_of, writing, writing_url
+from grice.models.loader import default_workers
 from grice.readers import check_arrow, files_of, from_file, read
 from grice.scoring.api import load
 from grice.scoring.arrow import score_records, write_table
 from grice.scoring.presets import SMALL
-from grice.stores import files_under, is_url, version_of, writing_url
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    import pyarrow
-
     from grice.data import Score
     from grice.scoring.api import Grader
 
-PATIENCE = 10
-"""Seconds that a cluster may take to answer."""
+PATIENCE = 10  # seconds that a cluster may take to answer
 DASK = {
     "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None,
     "distributed.worker.profile.enabled": False,
     "distributed.admin.tick.interval": "1s",
 }
-"""The defaults return every large array to the system at once, which doubles the cost of scoring,
-and wake the process a hundred times a second."""
+"""The defaults double the cost of scoring, and wake the process a hundred times a second."""
 SHARE = 0.5
 """Part of a core that an actor of Ray reserves: with all reserved, its input would wait forever."""
 SPARK = {
@@ -57,11 +52,7 @@ SPARK = {
 
 
 class Grading(msgspec.Struct, frozen=True):
-    """Settings of every worker; see :func:`grice.load` and :func:`grice.read`.
-
-    Attributes:
-        version: The version of grice that started the run; workers with another one refuse.
-    """
+    """Settings of every worker, which refuses to work for another ``version`` of grice."""
 
     metrics: tuple[str, ...] = ()
     options: dict[str, dict[str, Any]] = {}
@@ -84,16 +75,7 @@ class Task(msgspec.Struct, frozen=True):
 
 
 class Shard(msgspec.Struct, frozen=True):
-    """A file that was scored.
-
-    Attributes:
-        source: Name of the input.
-        shard: File of its scores.
-        scores: Number of scores; None if an earlier run has written them.
-        failed: Number of failed scores and of records that could not be read.
-        problem: The error of a file that could not be scored.
-        worker: Version of grice that scored it.
-    """
+    """A file that was scored, or its problem; ``scores`` is None if an earlier run wrote it."""
 
     source: str
     shard: str
@@ -111,28 +93,15 @@ def score_on(
     *,
     address: str | None = None,
 ) -> Iterator[Shard]:
-    """Score files on an engine into a folder of Parquet shards, and yield each as it is done.
+    """Score files on ``ray``, ``dask`` or ``spark`` into shards, and yield each as it is done.
 
-    Args:
-        engine: ``ray``, ``dask`` or ``spark``.
-        paths: Files, or folders of files, that every worker can read.
-        folder: The folder of the shards, which every worker can write.
-        grading: The metrics.
-        address: Of a running cluster; by default workers are started here, one a core.
-
-    Raises:
-        InputError: If the engine is unknown or not installed, the address does not answer, a worker
-            has another version of grice, or the folder holds shards of another run.
+    Every worker reads the paths and writes the folder. Without the address of a running cluster,
+    workers are started here, one a core. An engine that is not installed, a worker with another
+    version of grice, or a folder with shards of another run is an error.
     """
-    if engine not in ENGINES:
-        raise InputError(f"no engine {engine!r}{did_you_mean(engine, ENGINES)}")
     library, start = ENGINES[engine]
     for package in (library, "pyarrow"):
-        if find_spec(package) is None:
-            raise InputError(
-                f"--engine {engine} needs {package}, which is not installed: pip install "
-                f'"grice[{engine}]"'
-            )
+        imported(package, f"--engine {engine}", engine)
     if address is not None:
         _check_listens(address)
     tasks, finished = planned(paths, folder, grading)
@@ -151,28 +120,16 @@ def score_on(
 
 def _check_listens(address: str) -> None:
     """Refuse an address of which no place answers: Ray and Spark retry it for minutes."""
-    problem = ""
-    for text in address.rpartition("//")[2].split(","):
-        try:
-            parts = urlsplit(f"//{text}")
-            place = parts.hostname, parts.port
-        except ValueError:
+    places = re.findall(r"([^,/\[\]]+):(\d+)(?=,|$)", address)  # none in auto or local[2]
+    for host, port in places:
+        with suppress(OSError, OverflowError):
+            socket.create_connection((host, int(port)), PATIENCE).close()
             return
-        if None in place:
-            return  # such as auto or local[2]
-        try:
-            socket.create_connection(place, PATIENCE).close()
-        except OSError as error:
-            problem = problem or os_reason(error)
-        else:
-            return
-    raise InputError(
-        f"{address}: nobody listens here: {problem}; start the cluster, or leave out "
-        "--address for workers on this machine"
-    )
-
-
-# Tasks and shards.
+    if places:
+        raise InputError(
+            f"{address}: nobody listens here; start the cluster, or leave out --address for "
+            "workers on this machine"
+        )
 
 
 def planned(
@@ -183,27 +140,26 @@ def planned(
     files = [file for path in paths for file in files_of(str(path))]
     if is_url(str(folder)):
         target = str(folder).rstrip("/")
-        present = {_name(url) for url in files_under(target) if url.endswith(".parquet")}
+        present = {
+            url.rpartition("/")[2] for url in files_under(target) if url.endswith(".parquet")
+        }
     else:  # a name that begins with a dot is of a worker that was killed
         make_folder(Path(folder))
         target = str(Path(folder).absolute())
         present = {path.name for path in Path(folder).glob("[!.]*.parquet")}
-    tasks = [
-        Task(file, f"{target}/{_digest(file, grading)}.parquet", grading, len(files) > 1)
-        for file in files
-    ]
-    if others := present - {_name(task.shard) for task in tasks}:
+    shards = {f"{_digest(file, grading)}.parquet": file for file in files}
+    if others := present - shards.keys():
         raise InputError(
             f"{folder}: holds {min(others)}, which is of other inputs or metrics; name a folder "
             "of its own for each run"
         )
-    there = [task for task in tasks if _name(task.shard) in present]
-    finished = [Shard(task.source, task.shard, worker=__version__) for task in there]
-    return [task for task in tasks if task not in there], finished
-
-
-def _name(shard: str) -> str:
-    return shard.rpartition("/")[2]
+    tasks, finished = [], []
+    for name, file in shards.items():
+        if name in present:
+            finished.append(Shard(file, f"{target}/{name}", worker=__version__))
+        else:
+            tasks.append(Task(file, f"{target}/{name}", grading, len(files) > 1))
+    return tasks, finished
 
 
 def _digest(file: str, grading: Grading) -> str:
@@ -213,9 +169,7 @@ def _digest(file: str, grading: Grading) -> str:
         digest.update(version_of(file).encode())
         return digest.hexdigest()
     with Path(file).open("rb") as content:
-        while block := content.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()
+        return hashlib.file_digest(content, lambda: digest).hexdigest()
 
 
 def score_encoded(task: bytes) -> bytes:
@@ -230,7 +184,7 @@ def shard_of(answer: bytes) -> Shard:
     """Return the shard that a worker answers with; refuse another version of grice."""
     shard = msgspec.json.decode(answer, type=Shard)
     if shard.worker != __version__:
-        theirs = shard.worker or "of an earlier version, which does not say its number"
+        theirs = shard.worker or "of an earlier version"
         raise InputError(
             f"a worker has grice {theirs}, this command is of grice {__version__}: install one "
             "version everywhere; shards that were written are kept"
@@ -251,17 +205,13 @@ def score_shard(task: Task) -> Shard:
         with read(task.source, format=grading.format, columns=grading.columns) as reading:
             records = from_file(reading) if task.named else reading
             scores = counted(score_records(_grader(json_line(grading)).scorer, records))
-            with ExitStack() as stack:
-                if is_url(task.shard):
-                    file = stack.enter_context(writing_url(task.shard))
-                else:
-                    fresh = stack.enter_context(renaming(Path(task.shard)))
-                    file = stack.enter_context(fresh.open("wb"))
+            is_remote = is_url(task.shard)
+            with writing_url(task.shard) if is_remote else writing(Path(task.shard)) as file:
                 write_table(".parquet", scores, file)
     except GriceError as error:
         return Shard(task.source, task.shard, problem=str(error), worker=__version__)
-    total, failed = statuses.total(), statuses["failed"]
-    return Shard(task.source, task.shard, total, failed, worker=__version__)
+    counts = statuses.total(), statuses["failed"]
+    return Shard(task.source, task.shard, *counts, worker=__version__)
 
 
 @cache  # a worker process loads models once
@@ -271,33 +221,24 @@ def _grader(grading: bytes) -> Grader:
     return load(*chosen.pop("metrics"), workers=1, **chosen)
 
 
-# Engines.
-
-
 def _on_dask(tasks: Sequence[bytes], address: str | None) -> Iterator[bytes]:
     """Yield the answers of workers as they finish files, one task a file."""
     import dask
     from distributed import Client, LocalCluster, as_completed
 
-    from grice.models.loader import default_workers
-
-    cluster = None
-    with dask.config.set(DASK):
+    with ExitStack() as stack:
         if address is None:
+            stack.enter_context(dask.config.set(DASK))
             cluster = LocalCluster(
                 n_workers=min(default_workers(), len(tasks)),
                 threads_per_worker=1,
                 scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
                 silence_logs=logging.ERROR,  # a worker that is slow to end is no news
             )
-    client = Client(address or cluster, timeout=PATIENCE)
-    try:
+            address = stack.enter_context(cluster).scheduler_address
+        client = stack.enter_context(Client(address, timeout=PATIENCE))
         for scored in as_completed(client.map(score_encoded, tasks, pure=False)):
             yield scored.result()
-    finally:
-        client.close()
-        if cluster is not None:
-            cluster.close()
 
 
 class _Actor:
@@ -329,7 +270,7 @@ def _on_spark(tasks: Sequence[bytes], address: str | None) -> Iterator[bytes]:
     """Yield the answers of executors once all have finished, one partition a file; needs Java."""
     from pyspark.sql import SparkSession
 
-    def scored(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+    def scored(batches: Iterator[Any]) -> Iterator[Any]:  # of pyarrow.RecordBatch
         import pyarrow
 
         for batch in batches:
@@ -342,8 +283,8 @@ def _on_spark(tasks: Sequence[bytes], address: str | None) -> Iterator[bytes]:
     builder = SparkSession.builder.master(address or "local[*,4]").appName("grice score")
     session = builder.config(map=SPARK).getOrCreate()
     try:
-        rows = [(bytearray(task),) for task in tasks]
-        files = session.createDataFrame(rows, "task binary").repartitionByRange(len(rows), "task")
+        rows = session.createDataFrame([(bytearray(task),) for task in tasks], "task binary")
+        files = rows.repartitionByRange(len(tasks), "task")
         for row in files.mapInArrow(scored, "shard binary").collect():
             yield bytes(row["shard"])
     finally:

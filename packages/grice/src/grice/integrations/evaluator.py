@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from contextlib import contextmanager
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from grice.errors import InputError, RecordError, plural
@@ -25,13 +24,10 @@ METRICS = "relevance,repetition"
 
 
 class Evaluation(NamedTuple):
-    """Result of one metric for a reply or a conversation.
+    """Result of one metric: the score, or the mean over the judged replies, and its reason.
 
-    Attributes:
-        value: The score, or the mean over the judged replies; None if the metric abstained or
-            failed for all of them.
-        passed: Whether the value reaches the minimum; None without a minimum or a value.
-        reason: A short reason for the value, or for its absence.
+    ``value`` is None if the metric abstained or failed for all of them; ``passed`` says whether it
+    reaches the minimum, and is None without one of the two.
     """
 
     metric: str
@@ -42,16 +38,12 @@ class Evaluation(NamedTuple):
 
 
 class Evaluator:
-    """Metrics that are loaded once and evaluate replies and conversations.
+    """Metrics, comma-separated, that are loaded once and evaluate replies and conversations.
 
     Args:
-        metrics: Their names, comma-separated.
         minimum: The least value that passes, of all metrics or by name; without it, nothing
             passes or fails.
         models: A preset, or an endpoint, as ``grice score --models`` takes it.
-
-    Raises:
-        InputError: For an unknown metric, or a minimum of a metric that is not asked for.
     """
 
     def __init__(
@@ -62,10 +54,9 @@ class Evaluator:
     ) -> None:
         names = tuple(name.strip() for name in metrics.split(",") if name.strip())
         self._grader = _grader(names, models)
-        if minimum is None or isinstance(minimum, (int, float)):
-            self._minimum = {} if minimum is None else dict.fromkeys(names, float(minimum))
-        else:
-            self._minimum = dict(minimum)
+        if isinstance(minimum, (int, float)):
+            minimum = dict.fromkeys(names, float(minimum))
+        self._minimum = dict(minimum or {})
         if unknown := sorted(self._minimum.keys() - set(names)):
             raise InputError(
                 f"a minimum of {', '.join(unknown)}, which is not evaluated; "
@@ -115,19 +106,14 @@ def _grader(metrics: tuple[str, ...], models: str | None) -> Grader:
 
 
 @contextmanager
-def of_library(package: str, written_for: str) -> Iterator[None]:
-    """Turn a failed import of a library into InputError, with the version it was tested with."""
+def of_library(package: str, tested: str) -> Iterator[None]:
+    """Turn a failed import of a library into InputError, with the version that was tested."""
     try:
         yield
     except (ImportError, AttributeError) as error:
-        try:
-            there = version(package)
-        except PackageNotFoundError:
-            what = f"{package} is not installed: pip install {package} (tested with {written_for})"
-            raise InputError(what) from None
         raise InputError(
-            f"{package} {there} is installed, and this integration was tested with {written_for}, "
-            f"which has what is missing: {error}; pip install {package}=={written_for}"
+            f"this integration needs {package}, as in version {tested}: {error}; "
+            f"pip install {package}=={tested}"
         ) from error
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec.json import decode
 
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from mlflow.entities import Trace
     from mlflow.genai.scorers import Scorer
 
-    from grice.integrations.evaluator import Evaluation
-
 
 def grice_scorer(metrics: str = METRICS, *, models: str | None = None) -> Scorer:
     """Return a scorer of sessions for ``mlflow.genai.evaluate``, by metrics of :class:`Evaluator`.
@@ -29,16 +27,15 @@ def grice_scorer(metrics: str = METRICS, *, models: str | None = None) -> Scorer
     @scorer(name="grice")  # type: ignore[untyped-decorator] # has no types
     def grice(session: list[Trace]) -> list[Feedback]:
         traces = [decode(trace.to_json()) for trace in session]
-        return [_feedback(item) for item in evaluator.logged(traces, "mlflow")]
+        return [
+            Feedback(
+                name=item.metric,
+                value=item.value,
+                rationale=item.reason,
+                source=AssessmentSource(source_type="CODE", source_id="grice"),
+                metadata={"signature": item.signature},
+            )
+            for item in evaluator.logged(traces, "mlflow")
+        ]
 
     return grice
-
-
-def _feedback(evaluation: Evaluation) -> Any:  # noqa: ANN401 - MLflow's
-    return Feedback(
-        name=evaluation.metric,
-        value=evaluation.value,
-        rationale=evaluation.reason,
-        source=AssessmentSource(source_type="CODE", source_id="grice"),
-        metadata={"signature": evaluation.signature},
-    )

@@ -18,10 +18,9 @@ EVENT = "gen_ai.evaluation.result"
 
 
 def emit_scores(scores: Iterable[Score], *, attributes: dict[str, Any] | None = None) -> int:
-    """Emit an event of the current span for each score, and return their number.
+    """Emit an event of the current span for each score, with further attributes; return how many.
 
-    ``attributes`` are further ones of each event, such as ``gen_ai.response.id``. An event without
-    a value has the reason.
+    An event without a value has the reason.
     """
     logger = get_logger("grice")
     count = 0

@@ -34,12 +34,13 @@ def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:  # no
     ``context["config"]`` may hold ``metrics``, ``minimum`` and ``models``; the score is the mean.
     A metric that abstains passes, with the reason.
     """
-    config = context.get("config") or {}
+    config, given = context.get("config") or {}, context.get("vars") or {}
+    said = next((given[name] for name in HISTORY if given.get(name)), context.get("prompt") or "")
     try:
         evaluator = Evaluator(
             config.get("metrics", METRICS), config.get("minimum", MINIMUM), config.get("models")
         )
-        before = from_messages(_history(context), "prompt").turns
+        before = from_messages(said, "prompt").turns
         reply = from_messages([output if output else ""], "output").turns
         messages = [{"role": turn.role, "content": turn.text} for turn in before]
         messages.append({"role": "assistant", "content": reply[0].text})
@@ -59,15 +60,6 @@ def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:  # no
     }
 
 
-def _history(context: Mapping[str, Any]) -> object:
-    given = context.get("vars") or {}
-    for name in HISTORY:
-        if given.get(name):
-            return given[name]
-    return context.get("prompt") or ""
-
-
 def _reason(evaluation: Evaluation) -> str:
-    if evaluation.value is None:
-        return f"{evaluation.metric} abstained: {evaluation.reason}"
-    return f"{evaluation.metric} {evaluation.value:.2f}: {evaluation.reason}"
+    value = "abstained" if evaluation.value is None else f"{evaluation.value:.2f}"
+    return f"{evaluation.metric} {value}: {evaluation.reason}"

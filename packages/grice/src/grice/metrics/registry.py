@@ -44,8 +44,6 @@ class Registry(NamedTuple):
             MetricError: If there is none of that name.
         """
         if name not in self.metrics:
-            if instead := distributions.instead_of(f"metric {name}"):
-                raise MetricError(f"the metric {name} is no longer available: {instead}")
             raise MetricError(f"no metric {name!r}{did_you_mean(name, self.metrics)}")
         return self.metrics[name]
 

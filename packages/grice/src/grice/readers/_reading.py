@@ -25,9 +25,9 @@ from msgspec.structs import replace
 
 from grice.data import Conversation
 from grice.errors import InputError, RecordError, os_reason
+from grice.files import files_under, is_folder, is_url, open_url
 from grice.readers._formats import LONGEST_LINE, FieldError, Found, Line, named, recognise
 from grice.readers.table import check_parts
-from grice.stores import files_under, is_folder, is_url, open_url
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
-from grice import distributions
 from grice.errors import InputError, did_you_mean, os_reason
 from grice.files import config_folder, make_folder, write_text
 
@@ -39,10 +38,9 @@ T = TypeVar("T")
 
 
 class Preset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Options of metrics, by a name; ``finds`` compares it with :data:`SMALL`, if measured."""
+    """Options of metrics, by a name."""
 
     summary: str
-    finds: str = ""
     models: tuple[str, ...] = ()
     metrics: tuple[str, ...] = ()
     options: dict[str, dict[str, str | int | float]] = {}
@@ -88,8 +86,6 @@ def named_preset(name: str) -> Preset:
     path = Path(name) if name.endswith(".toml") else files.get(name)
     if path is not None:
         return msgspec.structs.replace(_read(path, Preset), name=path.stem)
-    if instead := distributions.instead_of(f"preset {name}"):
-        raise InputError(f"the preset {name} is no longer available: {instead}")
     raise InputError(
         f"no preset {name!r}{did_you_mean(name, files)}\n"
         f"  one of your own is a file NAME.toml, in {_own()} or anywhere by its path"

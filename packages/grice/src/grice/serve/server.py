@@ -5,17 +5,16 @@ from __future__ import annotations
 import asyncio
 import socket
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import httpx2
 import uvicorn
 
-from grice.data import json_line
 from grice.errors import InputError, os_reason
 from grice.serve.bodies import EXAMPLES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
     from starlette.applications import Starlette
 
@@ -71,43 +70,31 @@ def serve(
         Server(config).run([listening])
 
 
-class Request(NamedTuple):
-    """A request to an application."""
-
-    method: str
-    path: str
-    body: bytes = b""
-    headers: Mapping[str, str] = {"content-type": "application/json"}
+PAGES = ("/health/live", "/health/ready", "/metrics", "/openapi.json", "/docs", "/")
 
 
-class Reply(NamedTuple):
-    """The answer to a request."""
-
-    request: Request
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
+def check(app: Starlette) -> list[dict[str, Any]]:
+    """Return method, path and status of the answers to an example of each path."""
+    posts = answers(app, "POST", [(path, path, body) for path, body in EXAMPLES.items()])
+    return posts + answers(app, "GET", [(path, path, None) for path in PAGES])
 
 
-def check(app: Starlette) -> list[Reply]:
-    """Return the answers of an application to an example of each path."""
-    posts = [Request("POST", path, json_line(example)) for path, example in EXAMPLES.items()]
-    others = ("/health/live", "/health/ready", "/metrics", "/openapi.json", "/docs", "/")
-    return asyncio.run(exchange(app, [*posts, *(Request("GET", path) for path in others)]))
+def answers(
+    app: Starlette, method: str, requests: Iterable[tuple[str, str, object]]
+) -> list[dict[str, Any]]:
+    """Return a row for each request: the path that is shown, the one that is asked, the body."""
+
+    async def ask() -> list[dict[str, Any]]:
+        async with app.router.lifespan_context(app), client_of(app) as client:
+            rows = []
+            for shown, path, body in requests:
+                answer = await client.request(method, path, json=body)
+                rows.append({"method": method, "path": shown, "status": answer.status_code})
+            return rows
+
+    return asyncio.run(ask())
 
 
-async def exchange(app: Starlette, requests: Sequence[Request]) -> list[Reply]:
-    """Return the answers to concurrent requests; the application starts and ends here."""
-    transport = httpx2.ASGITransport(app)
-    async with (
-        app.router.lifespan_context(app),
-        httpx2.AsyncClient(transport=transport, base_url="http://localhost") as client,
-    ):
-
-        async def ask(request: Request) -> Reply:
-            answer = await client.request(
-                request.method, request.path, content=request.body, headers=request.headers
-            )
-            return Reply(request, answer.status_code, answer.headers, answer.content)
-
-        return list(await asyncio.gather(*map(ask, requests)))
+def client_of(app: Starlette) -> httpx2.AsyncClient:
+    """Return a client whose requests reach an application without a network."""
+    return httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://localhost")

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, Literal
 
 from grice.cli.derive import named_number, names
-from grice.cli.options import check_options, chosen_preset, conversations, loader, usable
+from grice.cli.options import check_options, conversations, loader, usable
 from grice.cli.output import DONE, PARTIAL, UNMET, Output, one_line, write_rows, write_text
 from grice.errors import InputError, RecordError, plural
 from grice.tables import Lines, Table, bounds, number
@@ -241,7 +241,7 @@ def rerank(
         agreement: of pairs: no metric may prefer the rejected reply
     """
     from grice.evaluation.rerank import Blend, preferences, rerank
-    from grice.scoring.presets import named_preset
+    from grice.scoring.presets import default_preset, named_preset
 
     filters: dict[str, Any] = {"margin": margin, "length_ratio": length_ratio}
     filters = {name: value for name, value in filters.items() if value is not None}
@@ -253,7 +253,7 @@ def rerank(
     vetoes = dict(named_number("--veto", text) for text in veto)
     chosen = names(scoring.metrics)
     if not chosen:
-        preset = named_preset(chosen_preset(scoring))
+        preset = named_preset(scoring.models or default_preset())
         chosen = [*scoring.registry.defaults(), *preset.metrics]
     left_out = dict.fromkeys([*held_out, *(name for name in vetoes if name not in chosen)])
     metrics = list(dict.fromkeys((*chosen, *weights, *left_out)))

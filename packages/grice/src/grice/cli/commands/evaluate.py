@@ -7,7 +7,7 @@ import sys
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from grice.cli.commands.scores import usage_lines
 from grice.cli.derive import names
@@ -90,17 +90,9 @@ def meta_eval(
     if not judged and not scores:
         judged = list(scoring.registry.defaults())
     check_options(scoring, judged)
+    choices: Any = {"scores": scores, "baseline": baseline, "kendall": kendall, "seed": seed}
     blocks = []
-    for block in meta_evaluate(
-        judged,
-        on,
-        load=loader(scoring),
-        data=data,
-        scores=scores,
-        baseline=baseline,
-        kendall=kendall,
-        seed=seed,
-    ):
+    for block in meta_evaluate(judged, on, load=loader(scoring), data=data, **choices):
         blocks.append(block)
         for problem in block.problems[:3]:
             warn(problem)
@@ -135,15 +127,14 @@ def _sets() -> Output:
 def _block_view(block: Block) -> View:
     """Show one set and aspect: correlations, partial ones, systems."""
     yield Lines([f"{block.data} · {block.aspect}"], style="bold")
-    about = f"{block.level} level, {plural(block.items, 'item')}"
-    if block.groups:
-        about += f" in {plural(block.groups, 'group')}"
+    groups = f" in {plural(block.groups, 'group')}" if block.groups else ""
+    about = [f"{block.level} level, {plural(block.items, 'item')}{groups}"]
     if block.ceiling is not None:
-        about += f"; ceiling (Pearson) {block.ceiling.value:.2f}{_bounds(block.ceiling)}"
+        about.append(f"ceiling (Pearson) {block.ceiling.value:.2f}{_bounds(block.ceiling)}")
     if block.judge is not None:
-        about += f"; one judge (Spearman) {block.judge.value:.2f}"
-    about += f"; baseline: {block.baseline}; in brackets 95 % intervals"
-    yield Lines([about, *([block.note] if block.note else [])], "dim", longest=LONGEST)
+        about.append(f"one judge (Spearman) {block.judge.value:.2f}")
+    about += [f"baseline: {block.baseline}", "in brackets 95 % intervals"]
+    yield Lines(filter(None, ["; ".join(about), block.note]), "dim", longest=LONGEST)
     columns = ("metric (trivial dim)", "Spearman", "Pearson", "to baseline", "rank", "abst.")
     dim = frozenset(place for place, row in enumerate(block.rows) if row.trivial)
     yield Table(columns, map(_cells, block.rows), dim=dim)
@@ -152,18 +143,7 @@ def _block_view(block: Block) -> View:
     rows = [row for row in block.rows if row.confounds and not row.trivial]
     if rows:
         given = (confound.given for confound in rows[0].confounds)
-        retained = (
-            (
-                row.metric,
-                *(
-                    number(each.partial.value if each.partial else None, ".2f")
-                    + ("" if each.kept is None else f" {100 * each.kept:.0f} %")
-                    for each in row.confounds
-                ),
-            )
-            for row in rows
-        )
-        yield Table(("controlling for", *given), retained)
+        yield Table(("controlling for", *given), map(_controlled, rows))
     systems = [row for row in block.rows if row.system_spearman is not None]
     if systems and block.system_count < 4:
         yield Lines(["no correlation of systems: at least 4 are needed"], indent=2)
@@ -175,6 +155,15 @@ def _block_view(block: Block) -> View:
         )
         yield Table((title, "Spearman", "Pearson", "pairs in order"), cells)
     yield Lines([""])
+
+
+def _controlled(row: Row) -> tuple[str, ...]:
+    figures = (
+        number(each.partial.value if each.partial else None, ".2f")
+        + ("" if each.kept is None else f" {100 * each.kept:.0f} %")
+        for each in row.confounds
+    )
+    return (row.metric, *figures)
 
 
 def _cells(row: Row) -> tuple[str, ...]:
@@ -194,8 +183,8 @@ def _notes(block: Block) -> Iterator[str]:
     for row in block.rows:
         counts = ((row.failed, "failed"), (row.missing, "without a score"))
         left = [f"{count} {what}" for count, what in counts if count]
-        if left or row.why:
-            yield f"{row.metric}: " + "; ".join([*left, *([row.why] if row.why else [])])
+        if row.why or left:
+            yield f"{row.metric}: {'; '.join([*left, *filter(None, [row.why])])}"
     yield from (f"{row.metric}: {caveat}" for row in block.rows for caveat in row.caveats)
     how = {row.reduced for row in block.rows if row.reduced}
     if how:

@@ -8,7 +8,7 @@ from grice.cli.output import DONE, UNMET, Output, listing, note
 from grice.tables import Lines, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from grice.models.store import ModelInfo
@@ -31,34 +31,28 @@ def list_(names: Sequence[str] = ()) -> Output:
 
     models = list_models(names)
     if names:
-        parts = ((Lines([model.name], style="bold"), _details(model)) for model in models)
-        return Output(models, (piece for part in parts for piece in part))
-    rows = [
-        (
-            model.name,
-            "yes" if model.folder else "no",
-            model.licence,
-            *(
-                "–" if size is None else f"{size / 1e6:,.0f} MB"
-                for size in (model.download, model.disk, model.memory)
-            ),
-        )
-        for model in models
-    ]
+        return Output(models, [piece for model in models for piece in _details(model)])
+    rows = []
+    for model in models:
+        sizes = map(_megabytes, (model.download, model.disk, model.memory))
+        rows.append((model.name, "yes" if model.folder else "no", model.licence, *sizes))
     return Output(models, [Table(COLUMNS, rows, words=3), Lines(MORE)])
 
 
-def _details(model: ModelInfo) -> Lines:
-    disk, memory = (
-        "not measured" if size is None else f"{size / 1e6:,.1f} MB"
-        for size in (model.disk, model.memory)
-    )
-    fetched = "" if model.download is None else f", {model.download / 1e6:,.1f} MB to fetch"
+def _megabytes(size: int | None, form: str = ",.0f", unknown: str = "–") -> str:
+    return unknown if size is None else f"{size / 1e6:{form}} MB"
+
+
+def _details(model: ModelInfo) -> Iterator[Lines]:
+    yield Lines([model.name], style="bold")
+    disk, memory = (_megabytes(size, ",.1f", "not measured") for size in (model.disk, model.memory))
+    fetched = f", {_megabytes(model.download, ',.1f')} to fetch" if model.download else ""
     measured = [
         f"measured: {one.on}, {one.measure}: {one.value:g} [{one.low:g}, {one.high:g}], "
         f"n {one.n:,}{f' ({one.command})' if one.command else ''}"
         for one in model.measured
     ]
+    unmeasured = "agreement with people: not measured of the model alone; of presets in "
     lines = [
         f"what: {model.summary} ({model.kind})",
         f"here: {model.folder}" if model.folder else f"fetch it: {model.command}",
@@ -67,10 +61,9 @@ def _details(model: ModelInfo) -> Lines:
         f"training data: {model.training}",
         f"on disk: {disk}{fetched}",
         f"in memory: {memory}",
-        *(measured or ["agreement with people: not measured of the model alone; of presets in "
-                       "docs/presets.md"]),
-    ]  # fmt: skip
-    return Lines(lines, indent=2)
+        *(measured or [f"{unmeasured}docs/presets.md"]),
+    ]
+    yield Lines(lines, indent=2)
 
 
 def get(names: Sequence[str], *, accept_licence: bool = False) -> Output:
@@ -82,14 +75,12 @@ def get(names: Sequence[str], *, accept_licence: bool = False) -> Output:
         accept_licence: you have read a licence with conditions of its own, and agree
     """
     from grice.models.download import get_models
-    from grice.scoring.presets import find_presets, models_of, named_preset
+    from grice.scoring.presets import find_presets, models_of
 
     models = get_models(models_of(names), note, accept_licence=accept_licence)
-    came = []
-    for name in filter(find_presets().__contains__, names):
-        is_here = "is here" if named_preset(name).models else "needs nothing that is fetched"
-        came.append(f"the preset {name} {is_here}: grice score FILE --models {name}")
-    return _places(models, came)
+    presets = find_presets()
+    here = [name for name in names if name in presets]
+    return _places(models, [f"use the preset: grice score FILE --models {name}" for name in here])
 
 
 def add(
@@ -115,14 +106,9 @@ def add(
     from grice.models.download import add_model
 
     name, folder = add_model(
-        source,
-        note,
-        licence=licence,
-        name=name,
-        files=file,
-        kind=kind,
+        source, note, licence=licence, name=name, files=file, kind=kind,
         accept_licence=accept_licence,
-    )
+    )  # fmt: skip
     return _places({name: folder})
 
 
@@ -148,10 +134,8 @@ def verify(names: Sequence[str] = ()) -> Output:
             stored_model(name)
         except ModelFolderError as error:
             problems[name] = str(error)
-    rows = [
-        {"name": name, "ok": not problem, "problem": problem} for name, problem in problems.items()
-    ]
-    view = [Lines(f"{name}: {problem or 'ok'}" for name, problem in problems.items())]
+    rows = [{"name": name, "ok": not why, "problem": why} for name, why in problems.items()]
+    view = [Lines(f"{name}: {why or 'ok'}" for name, why in problems.items())]
     return Output(rows, view, UNMET if any(problems.values()) else DONE)
 
 

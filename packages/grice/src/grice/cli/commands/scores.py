@@ -10,15 +10,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Literal
 
 from grice.cli.derive import names
-from grice.cli.options import (
-    check_options,
-    chosen_preset,
-    columns_of,
-    load_grader,
-    loader,
-    opened,
-    recommend_larger,
-)
+from grice.cli.options import check_options, columns_of, load_grader, loader, opened
 from grice.cli.output import (
     DONE,
     INVOCATION,
@@ -33,7 +25,7 @@ from grice.cli.output import (
 )
 from grice.errors import LONGEST, InputError, plural
 from grice.progress import tracking
-from grice.tables import Lines, Table, bounds, number
+from grice.tables import Lines, Table, number, value_and_bounds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -91,7 +83,6 @@ def score(
     from grice.readers import part_read
     from grice.report import page_of
     from grice.scoring.blended import blend_of
-    from grice.scoring.presets import SMALL
     from grice.scoring.run import Run, keeps_unfinished
     from grice.scoring.summary import notes
 
@@ -149,8 +140,6 @@ def score(
         warn(f"no turn is by {speakers}: --speaker takes names and roles as the file writes them")
         return UNUSABLE
     _warn_of_failures(summary)
-    if chosen_preset(scoring) == SMALL:
-        recommend_larger(names(scoring.metrics))
     if not summary.skipped and not summary.failed:
         return DONE
     return UNUSABLE if summary.failed == summary.scores else PARTIAL
@@ -217,15 +206,16 @@ def _score_on_engine(
         shards.append(shard)
         if shard.problem is not None:
             warn(shard.problem)
-        elif shard.scores is None:
-            note(f"{shard.source}: was scored before")
-        else:
-            note(f"{shard.source}: {plural(shard.scores, 'score')}, {shard.failed:,} failed")
+            continue
+        scores = "was scored before"
+        if shard.scores is not None:
+            scores = f"{plural(shard.scores, 'score')}, {shard.failed:,} failed"
+        note(f"{shard.source}: {scores}")
     broken = sum(shard.problem is not None for shard in shards)
-    failed = any(shard.failed for shard in shards)
+    failed = broken or any(shard.failed for shard in shards)
     written = plural(len(shards) - broken, "shard")
     line = f"{written} in {output}, each named by a hash of its input"
-    status = UNUSABLE if broken == len(shards) else PARTIAL if broken or failed else DONE
+    status = UNUSABLE if broken == len(shards) else PARTIAL if failed else DONE
     return Output(shards, [Lines([line])], status)
 
 
@@ -238,35 +228,35 @@ def _summary_view(summary: Summary, worst: Review | None = None) -> View:
     rows = []
     for metric in summary.metrics:
         counts = [f"{metric.counts.get(status, 0):,}" for status in ("ok", "abstained", "failed")]
-        mean = number(metric.mean.value if metric.mean else None)
-        rows.append((metric.metric, mean, bounds(metric.mean), *counts))
+        rows.append((metric.metric, *value_and_bounds(metric.mean), *counts))
     yield Table(("metric", "mean", "95 % interval", "ok", "abstained", "failed"), rows)
     for metric in summary.metrics:
         if metric.lowest:
-            yield "\n"
-            yield Lines([f"lowest {metric.metric}"], style="bold")
-            for low in metric.lowest:
-                yield _turn(number(low.value), low.conversation, low.turn, low.text, low.reason)
+            yield Lines(["", f"lowest {metric.metric}"], style="bold")
+        for low in metric.lowest:
+            yield _turn(number(low.value), low.conversation, low.turn, low.text, low.reason)
     flawed = [item for item in worst.items if item.has_flaw] if worst else []
     if worst and flawed:
-        from grice.detectors import in_words
-
         title = "to look at first, by the probability that a person would mark it"
-        yield "\n"
-        yield Lines([title], style="bold")
-        if worst.certain:
-            yield Lines([f"certain flaws: {in_words(worst.certain)}"])
+        yield Lines(["", title], style="bold")
+        yield from _certain(worst)
         for item in flawed:
             why = f"{item.headline}, by {item.metric}" if item.metric else item.headline
             why += f": {item.reason}" if item.reason else ""
             yield _turn(item.certainty, item.conversation, item.turn, item.reply, why)
     if summary.skipped:
         skipped = plural(summary.skipped, "record")
-        yield "\n"
-        yield Lines([f"{skipped} could not be read"], style="bold red")
+        yield Lines(["", f"{skipped} could not be read"], style="bold red")
         yield Lines(summary.problems[:FIRST], indent=2)
         if summary.skipped > FIRST:
             yield Lines([f"… and {summary.skipped - FIRST:,} more"], indent=2)
+
+
+def _certain(reviewed: Review, style: str = "") -> Iterator[Lines]:
+    from grice.detectors import in_words
+
+    if reviewed.certain:
+        yield Lines([f"certain flaws: {in_words(reviewed.certain)}"], style=style)
 
 
 def _turn(value: str, conversation: str, turn: int | None, text: str, reason: str | None) -> Table:
@@ -279,11 +269,7 @@ def _turn(value: str, conversation: str, turn: int | None, text: str, reason: st
 
 
 def report(
-    scores: str,
-    conversations: Sequence[str],
-    *,
-    output: OutputPath,
-    plugin: Sequence[Path] = (),
+    scores: str, conversations: Sequence[str], *, output: OutputPath, plugin: Sequence[Path] = ()
 ) -> Output:
     """Write the HTML report of a run from its scores or a folder of shards.
 
@@ -442,19 +428,15 @@ def review(
         conversations (FILE): the conversations that were scored, to show the texts
         output: a reply a line
     """
-    from grice.evaluation.review import STACKS, review
+    from grice.evaluation.review import review
 
     reviewed = review(scores, conversations, top=top)
     if output is not None:
         write_rows(reviewed.items, output)
-    if reviewed.stack.startswith(f"{STACKS[-1]}@"):
-        recommend_larger()
     return Output([reviewed], _review_view(reviewed))
 
 
 def _review_view(reviewed: Review) -> View:
-    from grice.detectors import in_words
-
     used = reviewed.witnesses.items()
     names = ", ".join(f"{metric} ({turns:,})" for metric, turns in used if turns)
     yield Lines([f"{plural(reviewed.turns, 'reply', 'replies')} by {names}"], style="bold")
@@ -463,8 +445,7 @@ def _review_view(reviewed: Review) -> View:
     if reviewed.unused:
         names = ", ".join(reviewed.unused)
         yield Lines([f"run but not used for the order: {names}"], style="dim")
-    if reviewed.certain:
-        yield Lines([f"certain flaws: {in_words(reviewed.certain)}"], style="bold")
+    yield from _certain(reviewed, "bold")
     for item in reviewed.items:
         yield from _flagged_view(item)
 

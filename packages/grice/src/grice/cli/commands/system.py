@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from grice.cli.options import check_options, load_grader
 from grice.cli.output import DONE, UNMET, Output, listing, note, warn
@@ -12,14 +12,13 @@ from grice.errors import LONGEST, InputError
 from grice.tables import Lines, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from grice.cli.derive import Count, Names, Scoring
     from grice.metrics.declaration import Metric
     from grice.metrics.registry import Registry
     from grice.scoring.doctor import Diagnosis
-    from grice.serve.server import Reply
     from grice.tables import View
 
 
@@ -193,7 +192,7 @@ def serve(
 
     check_installed()
     from grice.serve.app import application
-    from grice.serve.server import check as replies_of
+    from grice.serve.server import check as answered
     from grice.serve.server import serve
 
     check_options(scoring)
@@ -206,7 +205,7 @@ def serve(
         )
     with load_grader(scoring, speaker) as grader:
         if check:
-            return replies_output(replies_of(application(grader, limits=limits)))
+            return check_output(answered(application(grader, limits=limits)))
         serve(
             application(grader, limits=limits, key=key),
             host=host,
@@ -217,12 +216,8 @@ def serve(
     return DONE
 
 
-def replies_output(replies: Sequence[Reply]) -> Output:
-    """Return the replies of a check; the status is 1 if a request failed."""
-    answered = all(reply.status == 200 for reply in replies)
-    rows = (
-        {"method": reply.request.method, "path": reply.request.path, "status": reply.status}
-        for reply in replies
-    )
+def check_output(rows: Sequence[Mapping[str, Any]]) -> Output:
+    """Return the answers of a check; the status is 1 if a request failed."""
+    answered = all(row["status"] == 200 for row in rows)
     verdict = "Everything is answered." if answered else "Not everything is answered."
     return listing(rows, verdict, status=DONE if answered else UNMET)
