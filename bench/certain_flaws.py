@@ -18,16 +18,13 @@ import os
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterator
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from grice import Conversation, Turn
 from grice.detectors import RULES, certain_flaws
 from grice.stats.estimate import wilson_interval
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 HERE = Path(__file__).parent
 VERDICTS = HERE / "certain_flaws.jsonl"
@@ -88,10 +85,8 @@ def main() -> None:
     unread = parser.parse_args().unread
     if not (root := Path(os.environ.get("GRICE_DATA", ""))).is_dir() or not root.name:
         sys.exit("name the folder of the data sets: GRICE_DATA")
-    verdicts = {}
-    for line in VERDICTS.read_text("utf-8").splitlines():
-        verdict = json.loads(line)
-        verdicts[verdict["key"]] = verdict["flaw"]
+    read = map(json.loads, VERDICTS.read_text("utf-8").splitlines())
+    verdicts = {verdict["key"]: verdict["flaw"] for verdict in read}
     for title, names in (("development", DEVELOPMENT), ("evaluation", EVALUATION)):
         replies, found, seconds = measured(root, names.split(), verdicts, unread=unread)
         print(f"\n{title}: {replies[False]:,} replies of people, {replies[True]:,} of bots,"
@@ -132,13 +127,8 @@ def measured(
                 verdict = verdicts.get(hashed)
                 found[flaw.rule, judged[flaw.turn], verdict] += 1
                 if verdict is None and unread:
-                    shown = {
-                        "key": hashed,
-                        "rule": flaw.rule,
-                        "bot": judged[flaw.turn],
-                        "text": text,
-                    }
-                    print(json.dumps(shown))
+                    shown = {"key": hashed, "rule": flaw.rule, "bot": judged[flaw.turn]}
+                    print(json.dumps({**shown, "text": text}))
     return replies, found, seconds
 
 

@@ -1,21 +1,24 @@
 """Keeps what every command prints and writes, and holds two such records against each other.
 
     python bench/golden_outputs.py write before [--only kb]     of the version on PYTHONPATH
-    python bench/golden_outputs.py compare before after [--renames names.tsv]
+    python bench/golden_outputs.py compare before after
 
 ``write`` runs the commands of ``golden_outputs.txt``, the groups side by side, and keeps of each
 what it printed, its exit status, and the files that it left; with GRICE_DATA set, a few benches
 too. It takes some minutes. ``compare`` finds every byte that differs; its exit status is 1 if one
-does. A table of renames, a line ``before<TAB>after`` each, is applied to the first record, names of
-files included. Then a difference of blanks and rules alone is counted but is none: a longer name
-moves columns.
+does.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import difflib
+import gzip
+import io
+import json
 import os
+import random
 import re
 import shlex
 import shutil
@@ -24,21 +27,222 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, NamedTuple
-
-from golden_inputs import write_inputs
+from typing import NamedTuple
 
 import grice
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
 HERE = Path(__file__).parent
+ROOT = HERE.parent
 PUBLISHED = "data "  # how names of groups begin that need the published data sets
 SHOWN = 12  # lines of a difference that are printed
 LEFT_OUT = ("cache", "data", "__pycache__")
 """Files that commands leave and that say nothing: the cache, and the data sets."""
-LAYOUT = re.compile(rb"(?:\s|\xe2\x94\x80)+")  # Blanks, and the rule in tables
+
+
+TALKS: list[dict[str, object]] = [
+    {"id": "keys", "turns": ["How was your day?", "I lost my keys and I feel happy.",
+     "Oh no! Did you find them?", "Yes, they were in my bag, so I drove home."]},
+    {"id": "job", "turns": [
+        {"speaker": "Ann", "text": "I lost my job yesterday.", "role": "user"},
+        {"speaker": "Bob", "text": "I am so happy for you. I will buy a cake.",
+         "role": "assistant", "references": ["I am sorry to hear that."]},
+        {"speaker": "Ann", "text": "Why would you say that?", "role": "user"},
+        {"speaker": "Bob", "text": "Because I wanted to cheer you up.", "role": "assistant",
+         "references": ["I thought you disliked it.", "Sorry."]}], "topic": "work"},
+    {"id": "again", "turns": ["I like tea.", "I like tea.", "Do you?", "Give me 5 out of 5.",
+     "Tea <b>is</b> nice.", "TEA IS NICE!!!", ""]},
+    {"id": "odd", "turns": ["Привет, как дела?", "???", "  ", "naïve café ☕ — it’s 10 €.",
+     "word " * 400, "The the on of dog quickly because.\tTabs\nand lines."]},
+    {"id": "one", "turns": ["Hello."]},
+    {"id": "target", "turns": ["Is it far?", "Ten minutes.", "Thank you.", "You are welcome."],
+     "targets": [3]},
+    {"id": "because", "turns": ["Why did nobody tell me?",
+     "I wanted to call you but I could not find my phone.",
+     "It was raining so I stayed at home and read a book because I was tired.",
+     "If you are ready, you can come with me."]},
+]  # fmt: skip
+
+OPEN = [
+    {"id": "cooking", "turns": [
+        {"speaker": "A", "text": "Do you like to cook?"},
+        {"speaker": "B", "text": "I love it. I made pasta for my sister yesterday."},
+        {"speaker": "A", "text": "Lucky sister! What sauce did you make?"},
+        {"speaker": "B", "text": "The train to London leaves at nine."},
+        {"speaker": "A", "text": "What has that to do with the sauce?"},
+        {"speaker": "B", "text": "Sorry, I misread you. It was a sauce of tomatoes and basil."}]},
+    {"id": "pets", "turns": [
+        {"speaker": "A", "text": "I have two cats and a dog. Do you have pets?"},
+        {"speaker": "B", "text": "I have no pets because I am allergic to fur."},
+        {"speaker": "A", "text": "That is a pity."},
+        {"speaker": "B", "text": "My dog sleeps on my bed every night."},
+        {"speaker": "A", "text": "I thought you had no pets?"},
+        {"speaker": "B", "text": "My dog sleeps on my bed every night."}]},
+]  # fmt: skip
+SUPPORT = [
+    {"id": "parcel", "turns": [
+        {"role": "customer", "text": "Where is my parcel? The order number is 4711."},
+        {"role": "agent", "text": "It left the warehouse on Monday and arrives tomorrow."},
+        {"role": "customer", "text": "Can I have it sent to my office?"},
+        {"role": "agent", "text": "Yes. Please tell me the address of your office."},
+        {"role": "customer", "text": "12 Mill Lane, second floor."},
+        {"role": "agent", "text": "Please tell me the address of your office."}]},
+    {"id": "refund", "turns": [
+        {"role": "system", "text": "Be brief and polite."},
+        {"role": "customer", "text": "The kettle leaks. I want my money back."},
+        {"role": "agent", "text": "I am sorry. I have started the refund of 39 euros."},
+        {"role": "customer", "text": "How long does it take?"},
+        {"role": "agent", "text": "{{duration}}"},
+        {"role": "customer", "text": "Pardon?"},
+        {"role": "agent", "text": ""}]},
+]  # fmt: skip
+
+BROKEN = '{"id": "good", "turns": ["Hi.", "Hello."]}\n{"turns": 3}\nno json\n{"turns": []}\n'
+
+PLUGIN = '''from grice.metrics import Example, metric
+from grice.data import FeatureEvidence, Judgement
+
+
+@metric("calm", version="1", summary="Is the reply free of shouting?", judges="response",
+        source="Nobody.", neutral=1.0,
+        example=Example(["Where were you?", "AT HOME."], low=0.0, high=0.2))
+def calm(responses, *, weight: float = 1.0):
+    """Return one minus the weighted share of capitals.
+
+    Args:
+        weight: How much a capital counts.
+    """
+    for response in responses:
+        letters = [c for c in response.text if c.isalpha()]
+        if not letters:
+            yield Judgement(1.0, "abstained", "no letters")
+            continue
+        share = sum(c.isupper() for c in letters) / len(letters)
+        yield Judgement(max(0.0, 1 - weight * share),
+                        evidence=(FeatureEvidence("share of capitals", share),))
+'''
+
+API = """import json
+import grice
+
+talk = ["What do you do for a living?", "I teach maths at a school."]
+for score in grice.score(talk, "relevance", "coherence"):
+    print(score)
+with grice.load("commonsense", "engagement", "log_length") as grader:
+    for score in grader.score(grice.read("talks.jsonl")):
+        print(score.metric, score.conversation, score.turn, score.value, score.status, score.reason)
+        print("  ", score.evidence, score.flags, score.signature)
+for conversation in grice.read("talks.jsonl"):
+    print(conversation)
+print(sorted(grice.__all__))
+"""
+
+TRIPLES = """head\trelation\ttail\tsource
+PersonX plants a tree\txWant\tto water it\ta gardener
+PersonX loses PersonX's keys\txReact\thappy\ta locksmith
+it rains\tCauses\tthe street is wet\tme
+PersonX eats\tnoRelation\tfood\tme
+"""
+
+GRAPHS = [
+    {"id": "1", "belief": "Zoos should be abolished.", "argument": "Animals live in small cages.",
+     "stance": "support", "graph": "(zoos; has property; small cages)(small cages; causes; "
+     "suffering)(suffering; not desires; animals)(zoos; desires; abolished)"},
+    {"id": "2", "belief": "School uniforms help pupils.",
+     "argument": "Uniforms make all pupils look alike.", "stance": "support",
+     "graph": "(uniforms; capable of; pupils look alike)(pupils look alike; causes; equality)"
+     "(equality; has property; help pupils)"},
+    {"id": "3", "belief": "Whaling is harmful.", "argument": "Whaling feeds people in the north.",
+     "stance": "counter", "graph": "(whaling; capable of; feeds people)(feeds people; is a; good)"
+     "(good; antonym of; harmful)"},
+]  # fmt: skip
+PREDICTED = [
+    {"id": "1", "stance": "support", "graph": "(zoos; has property; small cages)"
+     "(small cages; cause; suffering)(zoos; desires; abolished)"},
+    {"id": "2", "stance": "counter", "graph": "(uniforms; capable of; alike)"
+     "(alike; causes; very very long concept)"},
+    {"id": "3", "stance": "counter", "graph": "(whaling; capable of; feeds people)"
+     "(feeds people; is a; good)(good; antonym of; harmful)"},
+]  # fmt: skip
+
+QUESTIONS = [
+    {"question": "Is July a winter month in Australia?", "answer": "yes", "form": "yes_no"},
+    {"question": "In which month is it winter in Chile?", "answer": "July", "form": "choice"},
+    *({"statement": text} for text in (
+        "July is summer in China.", "July is winter in Australia.", "January is summer in Chile.",
+        "January is winter in Norway.", "It snows in Norway in December.",
+        "It is hot in Australia in December.", "People drink tea in England.",
+        "People drink coffee in Italy.", "The Nile flows through Egypt.",
+        "The Amazon flows through Brazil.", "Pandas live in China.", "Kangaroos live in Australia.",
+        "Paris is the capital of France.", "Rome is the capital of Italy.")),
+]  # fmt: skip
+SITUATED = [
+    {"keywords": ["July", "China", "winter", "Australia", "summer", "July"],
+     "keywords_pos": [0, 0, 1, 1, 0, 1],
+     "statements": ["July is summer in China.", "July is winter in Australia."]},
+    {"keywords": ["coffee", "Italy", "tea", "England"], "keywords_pos": [0, 0, 1, 1],
+     "statements": ["People drink coffee in Italy.", "People drink tea in England."]},
+]  # fmt: skip
+OUTPUTS = "July is summer in Australia. July is winter in China.\nPeople drink tea in England.\n"
+
+
+def write_inputs(folder: Path) -> None:
+    """Write every input of the groups into a folder."""
+
+    def lines(name: str, rows: list[dict[str, object]]) -> None:
+        (folder / name).write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+
+    shutil.copytree(ROOT / "examples", folder / "examples")
+    lines("talks.jsonl", TALKS)
+    lines("open.jsonl", OPEN)
+    lines("support.jsonl", SUPPORT)
+    lines("few.jsonl", [TALKS[0], TALKS[1], TALKS[6]])
+    lines("samples.jsonl", GRAPHS)  # type: ignore[arg-type]
+    lines("predicted.jsonl", PREDICTED)  # type: ignore[arg-type]
+    lines("questions.jsonl", QUESTIONS)
+    lines("situated.jsonl", SITUATED)
+    lines("generated_outputs.jsonl", [{"id": "0", "output": "July is summer in China."}])
+    for name, text in (("broken.jsonl", BROKEN), ("calm.py", PLUGIN), ("api.py", API),
+                       ("triples.tsv", TRIPLES), ("outputs.txt", OUTPUTS), ("empty.jsonl", ""),
+                       ("not_utf8.jsonl", ""), ("rules.toml", "")):  # fmt: skip
+        (folder / name).write_text(text, "utf-8")
+    (folder / "not_utf8.jsonl").write_bytes(b'{"turns": ["caf\xe9", "x"]}\n')
+    with gzip.GzipFile(folder / "talks.jsonl.gz", "wb", mtime=0) as file:
+        file.write((folder / "talks.jsonl").read_bytes())
+    _formats(folder / "formats")
+    _ratings(folder)
+
+
+def _formats(folder: Path) -> None:
+    """Write the sample of each format that the page on formats shows."""
+    folder.mkdir()
+    page = (ROOT / "docs" / "formats.md").read_text("utf-8")
+    for name, text in re.findall(
+        r"^## (\w+)\n.*?^```text\n(.*?)^```", page, re.DOTALL | re.MULTILINE
+    ):
+        (folder / f"{name}.txt").write_text(text, "utf-8")
+
+
+def _ratings(folder: Path) -> None:
+    """Write labelled replies, a rated set, ratings of scored items and a table to train on."""
+    draw = random.Random(0)
+    topics = ["music", "the garden", "trains", "old films", "bread", "the sea", "chess", "maps"]
+    table = io.StringIO()
+    writer = csv.writer(table)
+    writer.writerow(["id", "history", "reply", "label"])
+    rated, labels = [], []
+    for i in range(60):
+        topic, good = draw.choice(topics), draw.random() < 0.5
+        reply = f"I love {topic} and could talk of it all day." if good else "Not really."
+        writer.writerow([f"r{i}", f"Do you care for {topic}?", reply, int(good)])
+        score = 1 + 3 * good + draw.choice([0, 1])
+        rated.append({"id": f"r{i}", "context": f"Do you care for {topic}?", "response": reply,
+                      "ratings": {"overall": [score, score, max(1, score - 1)], "odd": score % 2},
+                      "system": draw.choice(["a", "b"])})  # fmt: skip
+        if i % 3:
+            labels.append({"conversation": f"r{i}", "turn": 1, "rating": score})
+    (folder / "train.csv").write_text(table.getvalue(), "utf-8")
+    for name, rows in (("rated.jsonl", rated), ("labels.jsonl", labels)):
+        (folder / name).write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
 
 
 class Case(NamedTuple):
@@ -141,55 +345,20 @@ def keep(path: Path, content: bytes, place: str) -> None:
     path.write_bytes(content.replace(place.encode(), b"PLACE"))
 
 
-def read_renames(path: Path | None) -> dict[str, str]:
-    """Return what is renamed, the longest first."""
-    if path is None:
-        return {}
-    pairs = [line.split("\t") for line in path.read_text("utf-8").splitlines() if line.strip()]
-    return {pair[0]: pair[1] for pair in sorted(pairs, key=lambda pair: -len(pair[0]))}
-
-
-def renamed(content: bytes, renames: Mapping[str, str]) -> bytes:
-    """Return a content with its names replaced where they stand as words of their own."""
-    if not renames:
-        return content
-    try:
-        text = content.decode("utf-8")
-    except UnicodeDecodeError:
-        return content
-    words = "|".join(as_word(before) for before in renames)
-    return re.sub(words, lambda match: renames[match[0]], text).encode("utf-8")
-
-
-def as_word(name: str) -> str:
-    """Return a pattern of a name that is no part of a longer word."""
-    first = r"(?<!\w)" if name[0].isalnum() else ""
-    last = r"(?!\w)" if name[-1].isalnum() else ""
-    return f"{first}{re.escape(name)}{last}"
-
-
-def compare(before: Path, after: Path, renames: Mapping[str, str]) -> int:
+def compare(before: Path, after: Path) -> int:
     """Print what differs and return the exit status."""
-    first = {renamed(str(path.relative_to(before)).encode(), renames).decode(): path
-             for path in before.rglob("*") if path.is_file()}  # fmt: skip
-    second = {str(path.relative_to(after)): path for path in after.rglob("*") if path.is_file()}
-    differ = layout = 0
+    first, second = ({str(path.relative_to(folder)): path.read_bytes()
+                      for path in folder.rglob("*") if path.is_file()}
+                     for folder in (before, after))  # fmt: skip
+    differ = 0
     for name in sorted(first.keys() | second.keys()):
         if name not in first or name not in second:
             print(f"only {'after' if name not in first else 'before'}: {name}")
-            differ += 1
-            continue
-        old, new = renamed(first[name].read_bytes(), renames), second[name].read_bytes()
-        if old == new:
-            continue
-        if renames and LAYOUT.sub(b"", old) == LAYOUT.sub(b"", new):
-            layout += 1
-            continue
-        differ += 1
-        print(f"differs: {name}")
-        show(old, new)
-    both = len(first.keys() & second.keys())
-    print(f"{both:,} files in both; {differ:,} differ, {layout:,} more in blanks alone")
+        elif first[name] != second[name]:
+            print(f"differs: {name}")
+            show(first[name], second[name])
+        differ += first.get(name) != second.get(name)
+    print(f"{len(first.keys() & second.keys()):,} files in both; {differ:,} differ")
     return 1 if differ else 0
 
 
@@ -219,12 +388,11 @@ def main() -> int:
     comparing = steps.add_parser("compare")
     comparing.add_argument("before", type=Path)
     comparing.add_argument("after", type=Path)
-    comparing.add_argument("--renames", type=Path, metavar="FILE.tsv")
     arguments = parser.parse_args()
     if arguments.step == "write":
         write(arguments.folder, arguments.only)
         return 0
-    return compare(arguments.before, arguments.after, read_renames(arguments.renames))
+    return compare(arguments.before, arguments.after)
 
 
 if __name__ == "__main__":

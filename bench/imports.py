@@ -21,23 +21,20 @@ from __future__ import annotations
 
 import argparse
 import ast
-import contextlib
 import io
 import os
 import re
 import sys
 import tomllib
+from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from types import FrameType
 
 import grice
 from grice.cli import main as run_command
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from types import FrameType
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = Path(grice.__file__).parent
@@ -53,7 +50,6 @@ RATED = """\
 
 
 def room_of(module: str) -> str:
-    """Return the part of a module's name behind ``grice``."""
     return module.split(".")[1]
 
 
@@ -117,27 +113,13 @@ def layers() -> dict[str, int]:
     return {room: place for place, layer in enumerate(order) for room in layer.split(" | ")}
 
 
-class Walk:
-    """The calls between modules that a command makes, each once, in their order."""
+def traced(words: list[str]) -> list[tuple[str, str]]:
+    """Run a command; return the calls between modules that it makes, each once, in their order."""
+    calls: dict[tuple[str, str], None] = {}
 
-    def __init__(self) -> None:
-        self.calls: dict[tuple[str, str], None] = {}
-
-    def trace(self, words: list[str]) -> None:
-        """Run a command and keep what calls what."""
-        sys.setprofile(self._event)
-        try:
-            with (
-                contextlib.redirect_stdout(io.StringIO()),
-                contextlib.redirect_stderr(io.StringIO()),
-            ):
-                run_command(words)
-        finally:
-            sys.setprofile(None)
-
-    def _event(self, frame: FrameType, event: str, _: object) -> None:
+    def event(frame: FrameType, what: str, _: object) -> None:
         called = module_of(frame)
-        if event != "call" or not called:
+        if what != "call" or not called:
             return
         caller = frame.f_back
         while caller is not None and not module_of(caller):
@@ -145,28 +127,31 @@ class Walk:
         if caller is None or module_of(caller) == called:
             return
         pair = (module_of(caller), called)
-        if pair not in self.calls and not importing(frame):
-            self.calls[pair] = None
+        if pair not in calls and not importing(frame):
+            calls[pair] = None
 
-    def modules(self) -> list[str]:
-        """Return the modules in the order in which they are first entered."""
-        return list(dict.fromkeys(called for _, called in self.calls))
+    sys.setprofile(event)
+    try:
+        with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
+            run_command(words)
+    finally:
+        sys.setprofile(None)
+    return list(calls)
 
-    def counts(self) -> str:
-        """Return stays, returns and climbs in words."""
-        order = layers()
-        climbs = [
-            (caller, called)
-            for caller, called in self.calls
-            if order.get(room_of(called), 0) < order.get(room_of(caller), 0)
-        ]
-        modules, stays = len(self.modules()), len(self.calls)
-        ways = "; ".join(f"`{a.removeprefix('grice.')}` to `{b.removeprefix('grice.')}`"
-                         for a, b in climbs)  # fmt: skip
-        return (
-            f"{modules} modules, {stays} stays, {stays - modules} returns, {len(climbs)} climbs"
-            f"{f' ({ways})' if ways else ''}."
-        )
+
+def counts(calls: list[tuple[str, str]], modules: int) -> str:
+    """Return stays, returns and climbs in words."""
+    order = layers()
+    climbs = [
+        f"`{caller.removeprefix('grice.')}` to `{called.removeprefix('grice.')}`"
+        for caller, called in calls
+        if order.get(room_of(called), 0) < order.get(room_of(caller), 0)
+    ]
+    ways = f" ({'; '.join(climbs)})" if climbs else ""
+    return (
+        f"{modules} modules, {len(calls)} stays, {len(calls) - modules} returns, "
+        f"{len(climbs)} climbs{ways}."
+    )
 
 
 def module_of(frame: FrameType) -> str:
@@ -197,13 +182,11 @@ def walks() -> Iterator[str]:
             ("A conversation to a score", ["score", "talks.jsonl", "-m", "relevance", "-o", "o"]),
             ("A rated set to a table", ["meta-eval", "relevance", "--on", "rated.jsonl"]),
         ):
-            walk = Walk()
-            walk.trace([*words, "--no-cache", "--workers", "1"])
+            calls = traced([*words, "--no-cache", "--workers", "1"])
+            modules = list(dict.fromkeys(called for _, called in calls))
             command = " ".join(["grice", *words])
-            yield f"**{title}** (`{command}`): {walk.counts()}"
-            yield ""
-            yield " → ".join(name.removeprefix("grice.") for name in walk.modules())
-            yield ""
+            yield f"**{title}** (`{command}`): {counts(calls, len(modules))}\n"
+            yield " → ".join(name.removeprefix("grice.") for name in modules) + "\n"
 
 
 def main() -> int:

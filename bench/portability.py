@@ -17,19 +17,16 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from machine import VARIABLES, Machine, describe_machine
 
 from grice.stats.correlations import correlation_value
 
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-    from typing import TypeAlias
-
-    Row: TypeAlias = Mapping[str, object]
+Row: TypeAlias = Mapping[str, object]
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "portability.md"
@@ -67,55 +64,40 @@ class Environment(NamedTuple):
         return "default" if self.workers == 1 else f"{self.workers} workers"
 
 
+FORCED = (
+    ("CT2_FORCE_CPU_ISA=AVX", "AVX"), ("CT2_FORCE_CPU_ISA=AVX2", "AVX2"),
+    ("CT2_FORCE_CPU_ISA=AVX512", "AVX-512"), ("CT2_USE_MKL=1", ""),
+    ("CT2_USE_MKL=1 MKL_NUM_THREADS=4", ""), ("CT2_USE_MKL=1 MKL_ENABLE_INSTRUCTIONS=SSE4_2", ""),
+    ("CT2_USE_MKL=1 MKL_ENABLE_INSTRUCTIONS=AVX", "AVX"),
+    ("CT2_USE_MKL=1 MKL_ENABLE_INSTRUCTIONS=AVX2", "AVX2"),
+    ("CT2_USE_MKL=1 MKL_ENABLE_INSTRUCTIONS=AVX512", "AVX-512"),
+    ("CT2_USE_MKL=0 ONEDNN_MAX_CPU_ISA=SSE41", ""), ("CT2_USE_MKL=0 ONEDNN_MAX_CPU_ISA=AVX", "AVX"),
+    ("CT2_USE_MKL=0 ONEDNN_MAX_CPU_ISA=AVX2", "AVX2"),
+    ("CT2_USE_MKL=0 ONEDNN_MAX_CPU_ISA=AVX512_CORE", "AVX-512"),
+    ("OPENBLAS_CORETYPE=Prescott", ""), ("OPENBLAS_CORETYPE=Nehalem", ""),
+    ("OPENBLAS_CORETYPE=Sandybridge", "AVX"), ("OPENBLAS_CORETYPE=Haswell", "AVX2"),
+    ("OPENBLAS_CORETYPE=Zen", "AVX2"), ("OPENBLAS_CORETYPE=SkylakeX", "AVX-512"),
+)  # fmt: skip
+"""Variables that choose kernels of x86-64, and the instruction set that they need beside it."""
+TESTED = ("CT2_USE_MKL=1 MKL_NUM_THREADS=4", "CT2_USE_MKL=1 MKL_ENABLE_INSTRUCTIONS=AVX2")
+
+
 def environments() -> list[Environment]:
     """Return the environments, the default one first."""
-    old = f"NPY_DISABLE_CPU_FEATURES={','.join(numpy_features())}"
+    features = np.show_config("dicts")["SIMD Extensions"].get("found", ())
+    # numpy does without whatever it dispatches on and is told to disable.
+    old = f"NPY_DISABLE_CPU_FEATURES={','.join(features)}"
+    oldest = "CT2_FORCE_CPU_ISA=GENERIC CT2_USE_MKL=0 ONEDNN_MAX_CPU_ISA=SSE41 "
+    oldest += f"OPENBLAS_CORETYPE=Prescott {old}"
     return [
         Environment(tested=True),
         Environment(workers=2),
         Environment("OMP_NUM_THREADS=4"),
         Environment("CT2_FORCE_CPU_ISA=GENERIC", tested=True),
-        *(
-            Environment(f"CT2_FORCE_CPU_ISA={isa}", (need, "x86-64"))
-            for isa, need in (("AVX", "AVX"), ("AVX2", "AVX2"), ("AVX512", "AVX-512"))
-        ),
-        Environment("CT2_USE_MKL=1", ("x86-64",)),
-        Environment("CT2_USE_MKL=1 MKL_NUM_THREADS=4", ("x86-64",), tested=True),
-        *(
-            Environment(f"CT2_USE_MKL=1 MKL_ENABLE_INSTRUCTIONS={isa}", needs, tested=isa == "AVX2")
-            for isa, needs in (
-                ("SSE4_2", ("x86-64",)), ("AVX", ("AVX",)), ("AVX2", ("AVX2",)),
-                ("AVX512", ("AVX-512",)),
-            )
-        ),
-        *(
-            Environment(f"CT2_USE_MKL=0 ONEDNN_MAX_CPU_ISA={isa}", needs)
-            for isa, needs in (
-                ("SSE41", ("x86-64",)), ("AVX", ("AVX",)), ("AVX2", ("AVX2",)),
-                ("AVX512_CORE", ("AVX-512",)),
-            )
-        ),
-        *(
-            Environment(f"OPENBLAS_CORETYPE={core}", needs)
-            for core, needs in (
-                ("Prescott", ("x86-64",)), ("Nehalem", ("x86-64",)), ("Sandybridge", ("AVX",)),
-                ("Haswell", ("AVX2",)), ("Zen", ("AVX2",)), ("SkylakeX", ("AVX-512",)),
-            )
-        ),
+        *(Environment(each, (need or "x86-64",), tested=each in TESTED) for each, need in FORCED),
         Environment(old, ("x86-64",)),
-        Environment(
-            "CT2_FORCE_CPU_ISA=GENERIC CT2_USE_MKL=0 ONEDNN_MAX_CPU_ISA=SSE41 "
-            f"OPENBLAS_CORETYPE=Prescott {old}",
-            ("x86-64",),
-            tested=True,
-            label="an old processor",
-        ),
-    ]  # fmt: skip
-
-
-def numpy_features() -> Iterable[str]:
-    """Return what numpy dispatches on here; it does without whatever it is told to disable."""
-    return np.show_config("dicts")["SIMD Extensions"].get("found", ())
+        Environment(oldest, ("x86-64",), tested=True, label="an old processor"),
+    ]
 
 
 def possible(environment: Environment, instructions: Collection[str]) -> bool:
@@ -165,15 +147,11 @@ def tried(environment: Environment) -> Outcome:
     for mode in MODES:
         words = ("doctor", "--json", "--mode", mode, "-m", ",".join(METRICS))
         doctor[mode] = judged(call(environment, "-m", "grice", *words))
-    kernels = chosen(call(environment, "bench/machine.py"))
+    done = call(environment, "bench/machine.py")
+    chosen = json.loads(done.stdout)["kernels"] if done.returncode == 0 else {}
+    kernels = "; ".join(f"{name}: {value}" for name, value in chosen.items())
     scores = {mode: scored(environment, mode) for mode in MODES}
     return Outcome(kernels, doctor, tests(environment) if environment.tested else "", scores)
-
-
-def chosen(done: subprocess.CompletedProcess[str]) -> str:
-    """Return the kernels that a process of an environment chose."""
-    kernels = json.loads(done.stdout)["kernels"] if done.returncode == 0 else {}
-    return "; ".join(f"{name}: {value}" for name, value in kernels.items())
 
 
 def judged(done: subprocess.CompletedProcess[str]) -> str:
@@ -224,12 +202,10 @@ def moved(metric: str, default: Sequence[Row], other: Sequence[Row]) -> Movement
     """Return how far the scores of a metric are from the default's; None if some are missing."""
     # Both stand in the order of the input.
     pairs = [(a, b) for a, b in zip(default, other, strict=False) if a["metric"] == metric]
-    judged_twice = [
-        (a["value"], b["value"]) for a, b in pairs if a["status"] == b["status"] == "ok"
-    ]
-    if len(default) != len(other) or not judged_twice:
+    both = [(a["value"], b["value"]) for a, b in pairs if a["status"] == b["status"] == "ok"]
+    if len(default) != len(other) or not both:
         return None
-    first, second = np.array(judged_twice, float).T
+    first, second = np.array(both, float).T
     gaps = np.abs(first - second)
     rank = correlation_value(first, second, "spearman") if len(gaps) > 2 else np.nan
     status = sum(a["status"] != b["status"] for a, b in pairs)
@@ -252,14 +228,17 @@ def cell(movement: Movement | None) -> str:
 
 
 def page(
-    machine: Machine,
-    outcomes: Mapping[Environment, Outcome],
-    left_out: Sequence[Environment],
+    machine: Machine, outcomes: Mapping[Environment, Outcome], left_out: Sequence[Environment]
 ) -> str:
     """Return the page; the first outcome is the default's."""
+    columns = ("environment", "kernels", "doctor, fast", "doctor, exact", "tests")
+    kept = (
+        (environment.name, outcome.kernels, *outcome.doctor.values(), outcome.tests or "–")
+        for environment, outcome in outcomes.items()
+    )
     parts = [
         head(machine, outcomes),
-        promise(outcomes),
+        table(columns, kept),
         f"\nNot on this processor: {', '.join(env.name for env in left_out) or 'none'}.\n",
         *(f"*{env.label.capitalize()}*: `{env.variables}`.\n" for env in outcomes if env.label),
         MOVES.format(files=" and ".join(f"`{name}`" for name in EXAMPLES)),
@@ -280,15 +259,6 @@ def head(machine: Machine, outcomes: Mapping[Environment, Outcome]) -> str:
         all=len(outcomes),
         furthest=", ".join(furthest(mode, outcomes) for mode in MODES),
     )
-
-
-def promise(outcomes: Mapping[Environment, Outcome]) -> str:
-    columns = ("environment", "kernels", "doctor, fast", "doctor, exact", "tests")
-    rows = (
-        (environment.name, outcome.kernels, *outcome.doctor.values(), outcome.tests or "–")
-        for environment, outcome in outcomes.items()
-    )
-    return table(columns, rows)
 
 
 def models(outcome: Outcome) -> list[str]:
@@ -313,24 +283,14 @@ def movements(mode: str, outcomes: Mapping[Environment, Outcome]) -> str:
     """Return how far scores are from the default's; environments with the same bits share a row."""
     default = next(iter(outcomes.values())).scores[mode]
     rows = [("*n; standard deviation*", *(spread(metric, default) for metric in METRICS))]
-    for group in alike(mode, outcomes):
+    groups: dict[str, list[Environment]] = {}
+    for environment, outcome in outcomes.items():
+        groups.setdefault(json.dumps(outcome.scores[mode]), []).append(environment)
+    for group in groups.values():
         scores = outcomes[group[0]].scores[mode]
         cells = (cell(moved(metric, default, scores)) for metric in METRICS)
         rows.append((", ".join(environment.name for environment in group), *cells))
     return table(("environments", *METRICS), rows)
-
-
-def alike(mode: str, outcomes: Mapping[Environment, Outcome]) -> list[list[Environment]]:
-    """Return the environments, those together whose scores are the same lines."""
-    groups: list[list[Environment]] = []
-    for environment, outcome in outcomes.items():
-        for group in groups:
-            if outcomes[group[0]].scores[mode] == outcome.scores[mode]:
-                group.append(environment)
-                break
-        else:
-            groups.append([environment])
-    return groups
 
 
 def spread(metric: str, scores: Sequence[Row]) -> str:
@@ -370,23 +330,17 @@ between processors.
 def main() -> None:
     os.nice(10)
     machine = describe_machine()
-    outcomes = measured(machine.instructions)
-    left_out = [environment for environment in environments() if environment not in outcomes]
-    PAGE.write_text(page(machine, outcomes, left_out), "utf-8")
-    print(f"{PAGE.name}:", *(furthest(mode, outcomes) for mode in MODES))
-    sys.exit(1 if broken(outcomes) else 0)
-
-
-def measured(instructions: Collection[str]) -> dict[Environment, Outcome]:
-    """Return what comes out in each environment that is possible here."""
     outcomes: dict[Environment, Outcome] = {}
     for environment in environments():
-        if possible(environment, instructions):
+        if possible(environment, machine.instructions):
             start = time.perf_counter()
             outcomes[environment] = outcome = tried(environment)
             took = f"{time.perf_counter() - start:.0f} s"
             print(environment.name, took, *outcome.doctor.values(), outcome.tests, flush=True)
-    return outcomes
+    left_out = [environment for environment in environments() if environment not in outcomes]
+    PAGE.write_text(page(machine, outcomes, left_out), "utf-8")
+    print(f"{PAGE.name}:", *(furthest(mode, outcomes) for mode in MODES))
+    sys.exit(1 if broken(outcomes) else 0)
 
 
 if __name__ == "__main__":

@@ -41,15 +41,11 @@ class Figure(msgspec.Struct):
     command: str
 
 
-def machine() -> str:
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return f"{platform.machine()}, {cores} cores, Python {platform.python_version()}"
-
-
 def figure(name: str, value: float, unit: str, baseline: float | None = None) -> Figure:
     ratio = value / baseline if baseline else None
-    command = "python bench/run.py"
-    return Figure(name, round(value, 4), unit, baseline, ratio, machine(), command)
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    machine = f"{platform.machine()}, {cores} cores, Python {platform.python_version()}"
+    return Figure(name, round(value, 4), unit, baseline, ratio, machine, "python bench/run.py")
 
 
 def texts(count: int, seed: int = 0) -> list[str]:
@@ -154,24 +150,16 @@ def child(command: list[str], stdin: str = "") -> tuple[float, int]:
         "use = resource.getrusage(resource.RUSAGE_CHILDREN)\n"
         "print(json.dumps([done.returncode, use.ru_utime + use.ru_stime, use.ru_maxrss]))\n"
     )
+    # Compiled modules are kept, as an installed package has them.
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     done = subprocess.run(
-        [sys.executable, "-c", code, *command],
-        input=stdin,
-        capture_output=True,
-        text=True,
-        cwd=ROOT,
-        env=_as_installed(),
-    )
+        [sys.executable, "-c", code, *command], input=stdin, capture_output=True, text=True,
+        cwd=ROOT, env={**kept, "PYTHONPYCACHEPREFIX": _compiled().name}, check=False,
+    )  # fmt: skip
     status, seconds, peak = json.loads(done.stdout)
     if status:
         raise SystemExit(f"{' '.join(command)} ended with {status}: {done.stderr[-500:]}")
     return seconds, peak * (1 if sys.platform == "darwin" else 1024)
-
-
-def _as_installed() -> dict[str, str]:
-    """Return an environment that keeps compiled modules, as an installed package has them."""
-    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    return {**kept, "PYTHONPYCACHEPREFIX": _compiled().name}
 
 
 @cache

@@ -1,35 +1,24 @@
 """Lines, files, commands, options and model types of the distributions, as a Markdown table.
 
-    python bench/size.py                      of this checkout
-    python bench/size.py --before a7921dde    beside those of a commit
+    python bench/size.py
 
-Counts lines of ``*.py`` files. Folders of the former layout (``src/grice/runtime``, ``research/``)
-are counted under the names of today. An option is one of a leaf parser; those of every command are
-left out. The parser of ``score`` hides the options of metrics that are not asked for.
+Counts lines of ``*.py`` files. An option is one of a leaf parser; those of every command are left
+out. The parser of ``score`` hides the options of metrics that are not asked for.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import re
 import subprocess
 import sys
-import tempfile
 from collections import defaultdict
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-FORMER = {
-    "formats": "grice/readers", "runtime": "grice/models", "annotate": "grice-annotate",
-    "triplets": "grice-tasks/cider", "graphs": "grice-tasks/explagraphs",
-    "situated": "grice-tasks/situatedgen", "steer": "grice-tasks/steering",
-    "training": "grice-research/training",
-}  # fmt: skip
-"""Folders of ``src/grice`` before the division, and where their code is now."""
-SOURCE = re.compile(r"(?:packages/([\w-]+)/src|(src)|(research)/src)/\w+/(?:(\w+)/)?")
-TESTS = re.compile(r"(?:packages/[\w-]+/|research/)?tests/")
+SOURCE = re.compile(r"packages/([\w-]+)/src/\w+/(?:(\w+)/)?")
+TESTS = re.compile(r"packages/[\w-]+/tests/")
 OUTSIDE = re.compile(r"(bench|docs)/[^/]+$")
 COUNTED = """
 import argparse, json, tomllib
@@ -47,8 +36,7 @@ options = [(max(action.option_strings, key=len), action.help == argparse.SUPPRES
            for parser in parsers for action in parser._actions
            if action.option_strings and action.dest not in ("help", "debug", "quiet", "full")]
 shown = [name for name, is_hidden in options if not is_hidden]
-place = "models" if Path("packages").exists() else "runtime"
-kinds = set(import_module(f"grice.{place}.registry").KINDS)
+kinds = set(import_module("grice.models.loader").MODEL_TYPES)
 for file in Path().glob("packages/*/pyproject.toml"):
     project = tomllib.loads(file.read_text("utf-8"))["project"]
     kinds |= project.get("entry-points", {}).get("grice.models", {}).keys()
@@ -68,24 +56,21 @@ def folder_of(path: str) -> str | None:
         return f"{found[1]} scripts"
     if not (found := SOURCE.match(path)):
         return None
-    name, former, _, folder = found.groups()
-    if former and folder in FORMER:
-        return FORMER[folder]
-    return "/".join(filter(None, (name or ("grice" if former else "grice-research"), folder)))
+    return "/".join(filter(None, found.groups()))
 
 
-def rows(root: Path) -> dict[str, str]:
-    """Return the cells of a checkout by row; a distribution counts all of its folders."""
+def rows() -> dict[str, str]:
+    """Return the cells by row; a distribution counts all of its folders."""
     lines = defaultdict[str, list[int]](list)
-    for file in root.rglob("*.py"):
-        path = file.relative_to(root).as_posix()
+    for file in ROOT.rglob("*.py"):
+        path = file.relative_to(ROOT).as_posix()
         row = None if path.startswith(".") else folder_of(path)
         for name in {row, row.partition("/")[0]} if row else ():
             lines[name].append(len(file.read_bytes().splitlines()))
     cells = {name: f"{sum(each):,} in {len(each):,}" for name, each in lines.items()}
-    path = os.pathsep.join(str(each) for each in [*root.glob("packages/*/src"), root / "src"])
+    path = os.pathsep.join(str(each) for each in ROOT.glob("packages/*/src"))
     done = subprocess.run(
-        [sys.executable, "-c", COUNTED], cwd=root, env={**os.environ, "PYTHONPATH": path},
+        [sys.executable, "-c", COUNTED], cwd=ROOT, env={**os.environ, "PYTHONPATH": path},
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     if done.returncode:
@@ -95,22 +80,12 @@ def rows(root: Path) -> dict[str, str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--before", metavar="COMMIT", help="a commit to put beside this checkout")
-    commit = parser.parse_args().before
-    columns = {"now": rows(ROOT)}
-    if commit:
-        with tempfile.TemporaryDirectory() as folder:  # weights of models are not counted
-            words = ["git", "archive", commit, "--", ".", ":(exclude)*.bin"]
-            packed = subprocess.run(words, cwd=ROOT, check=True, capture_output=True).stdout
-            subprocess.run(["tar", "-x", "-C", folder], input=packed, check=True)
-            columns = {commit: rows(Path(folder)), **columns}
-    all_cells = {name: cell for cells in columns.values() for name, cell in cells.items()}
-    folders = sorted(name for name, cell in all_cells.items() if " in " in cell)
-    print(f"| lines in files | {' | '.join(columns)} |\n|---{'|---:' * len(columns)}|")
-    for name in [*folders, *(name for name in all_cells if name not in folders)]:
+    cells = rows()
+    folders = sorted(name for name, cell in cells.items() if " in " in cell)
+    print("| lines in files | now |\n|---|---:|")
+    for name in [*folders, *(name for name in cells if name not in folders)]:
         title = f"**{name}**" if name in folders and "/" not in name else name
-        print(f"| {title} | {' | '.join(cells.get(name, '–') for cells in columns.values())} |")
+        print(f"| {title} | {cells[name]} |")
 
 
 if __name__ == "__main__":

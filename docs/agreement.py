@@ -6,17 +6,13 @@ What a preset costs is measured by ``bench/presets.py``, which writes the rest o
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Container, Mapping, Sequence
 
 from grice.metrics.registry import find_metrics
 from grice.scoring.presets import Preset, named_preset
+from grice_research.figures import Figure
 from grice_research.pages import MARK, notice, outdated
-
-if TYPE_CHECKING:
-    from collections.abc import Container, Mapping, Sequence
-
-    from grice_research.figures import Figure
-    from grice_research.runs import Run
+from grice_research.runs import Run
 
 SETS = {
     "minimal-pairs": ("share right", "all kinds"),

@@ -6,16 +6,11 @@ their sentences, too. The words for flaws and baselines stand here.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from grice_research.comparisons import NOT_MEASURED, RIGHT, summed_up
+from grice.metrics.declaration import Metric
+from grice_research.comparisons import NOT_MEASURED, RIGHT, Comparison, Recorded, summed_up
 from grice_research.pages import changes, notice
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from grice.metrics.declaration import Metric
-    from grice_research.comparisons import Comparison, Recorded
 
 FLAWS = {
     "self contradiction": "contradicts its speaker's earlier turns",
@@ -77,22 +72,10 @@ FOOT = """\
 
 
 def blind_spots(known: Recorded, metrics: Mapping[str, Metric]) -> str:
-    """Return the page.
-
-    Args:
-        known: Measured limits of metrics.
-        metrics: The metrics that there are, by name.
-    """
+    """Return the page on the measured limits of metrics, which are given by name."""
     defaults = [name for name, metric in metrics.items() if metric.default]
-    parts = [
-        TITLE,
-        *_outdated(known),
-        HEAD,
-        *_flaws(known, defaults),
-        *_ratings(known),
-        *_conversations(known),
-    ]
-    return "".join([*parts, *_unmeasured(known, metrics), FOOT])
+    parts = [TITLE, *_outdated(known), HEAD, *_flaws(known, defaults), *_ratings(known)]
+    return "".join([*parts, *_conversations(known), *_unmeasured(known, metrics), FOOT])
 
 
 def _outdated(known: Recorded) -> Iterator[str]:
@@ -132,17 +115,17 @@ def _flaws(known: Recorded, defaults: Sequence[str]) -> Iterator[str]:
 def _in_short(
     by_flaw: Mapping[str, Mapping[str, Comparison]], defaults: Sequence[str]
 ) -> Iterator[str]:
-    beaten = [
-        flaw
+    columns = {
+        flaw: {metric: _column(each) for metric, each in by_metric.items()}
         for flaw, by_metric in by_flaw.items()
-        if any(_column(each) == 0 for each in by_metric.values())
-    ]
+    }
+    beaten = [flaw for flaw, by_metric in columns.items() if 0 in by_metric.values()]
     count = f"{len(beaten)} of {len(by_flaw)} kinds"
     yield f"- A metric is better than every trivial baseline for {count}: {_in_words(beaten)}.\n"
     missed = [
         flaw
-        for flaw, by_metric in by_flaw.items()
-        if all(name in by_metric and _column(by_metric[name]) >= UNSEEN for name in defaults)
+        for flaw, by_metric in columns.items()
+        if all(by_metric.get(name, 0) >= UNSEEN for name in defaults)
     ]
     listed = ", ".join(f"`{name}`" for name in defaults)
     yield f"- The default metrics ({listed}) do not detect: {_in_words(missed)}.\n"
@@ -198,12 +181,10 @@ def _ratings(known: Recorded) -> Iterator[str]:
             "more than a trivial\nbaseline does.\n\n"
         )
         yield "\n".join([_row(columns), "|---|---|---|---|", *rows]) + "\n\n"
-        rated = (
-            comparison
-            for limits in known.metrics.values()
-            for each in limits.rated().values()
-            for comparison in each
+        by_baseline = (
+            each for limits in known.metrics.values() for each in limits.rated().values()
         )
+        rated = (comparison for each in by_baseline for comparison in each)
         yield f"Measured by {_commands(rated)}.\n\n"
 
 
@@ -248,7 +229,5 @@ def _hundredths(value: float) -> str:
 
 
 def _commands(comparisons: Iterable[Comparison]) -> str:
-    commands: Sequence[str] = list(
-        dict.fromkeys(each.command for each in comparisons if each.command)
-    )
+    commands = dict.fromkeys(each.command for each in comparisons if each.command)
     return " and ".join(f"`{command}`" for command in commands)

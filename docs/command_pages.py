@@ -8,13 +8,10 @@ from __future__ import annotations
 
 import argparse
 import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from grice.cli import command_names, command_parser
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 FOLDER = Path(__file__).parent / "commands"
 INDEX = "README.md"
@@ -38,11 +35,7 @@ was done, and [a few more](gate.md#exit-status).
 
 
 def command_pages() -> dict[Path, str]:
-    """Return the content of the page of every command and of the index, by path.
-
-    Raises:
-        SystemExit: If a command has no page, or its page has no place for the options.
-    """
+    """Return the content of the page of every command and of the index, by path."""
     pages = {FOLDER / INDEX: HEAD + "".join(map(_row, command_names())) + FOOT}
     for name in command_names():
         path = FOLDER / f"{name}.md"

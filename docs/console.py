@@ -33,12 +33,9 @@ BLOCK = re.compile(r"(?<=^```console\n).*?(?=^```)", re.DOTALL | re.MULTILINE)
 COMMAND = re.compile(r"^\$ (?:.*\\\n)*.*\n", re.MULTILINE)
 PUBLISHED = {"deco_train.jsonl": "accent_deco/deco_train.jsonl"}
 STATED = {
-    "COLUMNS": "80",
-    "GRICE_CACHE": "cache",
-    "GRICE_CONFIG": "config",
-    "GRICE_MODELS": "models",
+    "COLUMNS": "80", "GRICE_CACHE": "cache", "GRICE_CONFIG": "config", "GRICE_MODELS": "models",
     "SOURCE_DATE_EPOCH": "1767225600",
-}
+}  # fmt: skip
 FAILED = 2
 OF_THE_MACHINE = frozenset({"doctor"})
 OF_FETCHED_MODELS = frozenset({"steer"})
@@ -137,12 +134,8 @@ def output(words: list[str]) -> tuple[int, list[str]]:
     fetched = {}
     if models and (words[1] in OF_FETCHED_MODELS or OF_LARGE[0] in words):
         fetched = {"GRICE_MODELS": models}
-    with (
-        patch.dict(os.environ, fetched),
-        patch("sys.stdin", given),
-        redirect_stdout(out),
-        redirect_stderr(err),
-    ):
+    streams = patch("sys.stdin", given), redirect_stdout(out), redirect_stderr(err)
+    with patch.dict(os.environ, fetched), streams[0], streams[1], streams[2]:
         status = grice(words[1:])
     if status >= FAILED:
         raise SystemExit(f"{shlex.join(words)}\n{err.getvalue()}")
@@ -188,17 +181,16 @@ def by_words(text: str) -> str:
     """
     lines = [line for line in text.splitlines() if line.strip()]
     entries: list[list[str]] = []
+
+    def indent(line: str) -> int:
+        return len(line) - len(line.lstrip())
+
     for line in lines:
         if not entries or indent(line) <= indent(entries[-1][0]):
             entries.append([])
         entries[-1].append(line)
     sorted_inside = ["\n".join([first, by_words("\n".join(rest))]) for first, *rest in entries]
     return "\n".join(sorted(sorted_inside, key=plain)).strip("\n")
-
-
-def indent(line: str) -> int:
-    """Return how many blanks a line begins with."""
-    return len(line) - len(line.lstrip())
 
 
 def alike(value: str, other: str) -> bool:

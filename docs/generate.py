@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import console
 import quality_table
@@ -25,12 +24,6 @@ from grice_research.comparisons import Recorded, limits_of
 from grice_research.pages import bench_page, changes, index_page, notice
 from grice_research.runs import read_runs
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from grice_research.figures import Figure
-    from grice_research.runs import Run
-
 HERE = Path(__file__).parent
 PRESETS = HERE / "presets.md"
 README = HERE.parent / "README.md"
@@ -44,16 +37,11 @@ def pages() -> dict[Path, str]:
     built_in = [name for name, origin in registry.origins.items() if origin == "grice"]
     runs = read_runs(HERE / "results")
     known = limits_of(runs)
-    metrics = {
-        HERE / "metrics" / f"{name}.md": _with_cards(registry.named(name), known)
-        for name in built_in
-    }
+    metrics = {name: registry.named(name) for name in built_in}
     return {
-        **metrics,
+        **{HERE / f"metrics/{name}.md": _with_cards(each, known) for name, each in metrics.items()},
         **command_pages(),
-        HERE / "what-it-cannot-see.md": blind_spots(
-            known, {name: registry.named(name) for name in built_in}
-        ),
+        HERE / "what-it-cannot-see.md": blind_spots(known, metrics),
         HERE / "results.md": index_page(runs, "results"),
         **{HERE / "results" / f"{run.bench}.md": bench_page(run, "../results.md") for run in runs},
         PRESETS: with_agreement(PRESETS.read_text("utf-8"), runs),
@@ -61,11 +49,6 @@ def pages() -> dict[Path, str]:
             README.read_text("utf-8"), runs, PRESETS.read_text("utf-8")
         ),
     }
-
-
-def _figures(runs: Sequence[Run], bench: str) -> Sequence[Figure]:
-    """Return the figures of the recorded run of a bench."""
-    return next(run.figures for run in runs if run.bench == bench)
 
 
 def _with_cards(metric: Metric, known: Recorded) -> str:

@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from grice_research.comparisons import NOT_MEASURED, TRIVIAL, explained, verdict_on
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from grice.metrics.declaration import Example, Metric
-    from grice.models.folder import Card
-    from grice_research.comparisons import Recorded
+from grice.metrics.declaration import Example, Metric
+from grice.models.folder import Card
+from grice_research.comparisons import NOT_MEASURED, TRIVIAL, Recorded, explained, verdict_on
 
 SECTIONS = ("When to use it:", "When not to:")  # titled sections of a metric's docstring
 
 
 def metric_page(metric: Metric, known: Recorded) -> str:
-    """Return the page as Markdown: meaning, when to use it and when not, example, options.
-
-    Args:
-        metric: The declared metric.
-        known: Measured limits of metrics.
-    """
+    """Return the page as Markdown: meaning, when to use it and when not, example, options."""
     return "\n".join(_lines(metric, known)).rstrip() + "\n"
 
 
@@ -42,17 +32,13 @@ def model_cards(metric: Metric) -> list[tuple[str, str]]:
 
 def _lines(metric: Metric, known: Recorded) -> Iterator[str]:
     item = "each reply" if metric.judges == "response" else "each whole conversation"
-    yield f"# {metric.name}"
-    yield ""
+    yield f"# {metric.name}\n"
     yield (
         f"{metric.summary} Judges {item} from {metric.low:g} to {metric.high:g}, higher is better; "
-        f"{metric.neutral:g} with status `abstained` where there is nothing to judge."
+        f"{metric.neutral:g} with status `abstained` where there is nothing to judge.\n"
     )
-    yield ""
     yield from _description(metric.description)
-    yield ""
-    yield "## What it does not see"
-    yield ""
+    yield "\n## What it does not see\n"
     for sentence in explained(metric.name, known, signature=f"{metric.name}:{metric.version}|"):
         yield f"- {sentence}"
     yield ""
@@ -60,15 +46,12 @@ def _lines(metric: Metric, known: Recorded) -> Iterator[str]:
     if metric.options or metric.models:
         yield ""
         yield from _options(metric)
-    yield ""
-    yield "## Method"
-    yield ""
+    yield "\n## Method\n"
     runs = "Runs by default." if metric.default else f"Runs with `-m {metric.name}`."
     yield f"{metric.source} Version {metric.version}. {runs}"
     verdict = verdict_on(metric.name, known)
     if verdict not in (TRIVIAL, NOT_MEASURED):
-        yield ""
-        yield f"To run by default: {verdict}."
+        yield f"\nTo run by default: {verdict}."
 
 
 def _description(text: str) -> Iterator[str]:
@@ -78,28 +61,24 @@ def _description(text: str) -> Iterator[str]:
     for line in (meaning[:1].upper() + meaning[1:]).splitlines():
         if line in SECTIONS:
             inside = True
-            yield f"## {line.rstrip(':')}"
-            yield ""
+            yield f"## {line.rstrip(':')}\n"
         else:
             yield line.removeprefix("    ") if inside else line
 
 
 def _example(example: Example) -> Iterator[str]:
-    yield "## Example"
-    yield ""
+    yield "## Example\n"
     for i, text in enumerate(example.texts):
         yield f"    {'AB'[i % 2]}: {text}"
     for text in example.references:
         yield f"    reference: {text}"
     for text in example.knowledge:
         yield f"    knowledge: {text}"
-    yield ""
-    yield f"Value between {example.low:g} and {example.high:g}."
+    yield f"\nValue between {example.low:g} and {example.high:g}."
 
 
 def _options(metric: Metric) -> Iterator[str]:
-    yield "## Options"
-    yield ""
+    yield "## Options\n"
     yield "| option | default | meaning |"
     yield "|---|---|---|"
     for option in metric.options:
@@ -110,19 +89,17 @@ def _options(metric: Metric) -> Iterator[str]:
 
 
 def _card(card: Card) -> Iterator[str]:
-    yield card.summary
-    yield ""
-    if card.training.data:
-        yield f"- Trained on: {'; '.join(card.training.data)}"
-    if card.training.selection:
-        yield f"- Settings chosen on: {'; '.join(card.training.selection)}"
-    if card.training.excluded:
-        yield f"- Kept out: {card.training.excluded}"
-    if card.training.command:
-        yield f"- Made by: `{card.training.command}`"
+    yield f"{card.summary}\n"
+    made = card.training
+    stated = {
+        "Trained on": "; ".join(made.data),
+        "Settings chosen on": "; ".join(made.selection),
+        "Kept out": made.excluded,
+        "Made by": made.command and f"`{made.command}`",
+    }
+    yield from (f"- {name}: {text}" for name, text in stated.items() if text)
     if card.quality:
-        yield ""
-        yield "| measured on | measure | value | 95 % interval | n | beside it |"
+        yield "\n| measured on | measure | value | 95 % interval | n | beside it |"
         yield "|---|---|---|---|---|---|"
         for quality in card.quality:
             yield (

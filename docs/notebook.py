@@ -8,10 +8,7 @@ from __future__ import annotations
 import re
 from contextlib import redirect_stdout
 from io import StringIO
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
 
 CELL = re.compile(r"^# %%(?P<kind> \[markdown\])?\n", re.MULTILINE)
 

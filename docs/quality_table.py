@@ -6,13 +6,10 @@ Every figure is one of ``docs/results``. A bench without a record leaves its col
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from grice_research.figures import Figure
-    from grice_research.runs import Run
+from grice_research.figures import Figure
+from grice_research.runs import Run
 
 BEGIN, END = "<!-- quality -->", "<!-- end of quality -->"
 ROWS = {
@@ -25,12 +22,8 @@ ROWS = {
     "log_length": "*shortest first*",
     "random order": "*random order*",
 }
-COSTS = {
-    "review-large": "large",
-    "review-medium": "medium",
-    "review-small, default metrics": "small",
-}
-"""Preset whose recorded cost is that of a row."""
+COSTS = {f"review-{name}": name for name in ("large", "medium")}
+COSTS["review-small, default metrics"] = "small"
 SETS = {"abc-eval": "any of six flaws", "planted-flaws": "any flaw"}
 TITLES = {"abc-eval": "chats with bots", "planted-flaws": "written logs"}
 AREA, FIRST = "AUC", "lift of the first 10 %"
@@ -39,11 +32,7 @@ COST = re.compile(r"^## (\w+)$.*?^\*\*Cost\.\*\* (\d+) s of one core", re.DOTALL
 
 
 def with_table(page: str, runs: Sequence[Run], presets: str) -> str:
-    """Return a page with a fresh table between the marks.
-
-    Raises:
-        SystemExit: If the page has no place for the table.
-    """
+    """Return a page with a fresh table between the marks."""
     before, begin, rest = page.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:

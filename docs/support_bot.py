@@ -10,24 +10,20 @@ from __future__ import annotations
 
 import csv
 import sys
+from collections.abc import Sequence
 from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import console
 
 from grice.cli import main as grice
 from grice.data import Conversation
-from grice.evaluation.review import review
+from grice.evaluation.review import FlaggedTurn, review
 from grice.readers import read
 from grice.scoring.loaded import responses
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from grice.evaluation.review import FlaggedTurn
 
 HERE = Path(__file__).parent
 PAGE = HERE / "support-bot.md"
@@ -99,12 +95,16 @@ def page() -> str:
     talks = [talk for talk in read(str(LOG)) if isinstance(talk, Conversation)]
     replies = sum(len(responses(talk)) for talk in talks)
     text = HEAD.format(flaws=len(flaws), replies=replies, talks=len(talks))
-    return "".join([text, *table(flaws, orders), *alarms(flaws, orders)])
+    ranks = {name: {(item.conversation, item.turn): item.rank for item in items}
+             for name, items in orders.items()}  # fmt: skip
+    most = len(flaws)
+    found = [{place for place, rank in each.items() if rank <= most} for each in ranks.values()]
+    never = [flaw for flaw in flaws if flaw[:2] not in set().union(*found)]
+    return "".join([text, *table(flaws, ranks), *alarms(flaws, never, orders)])
 
 
-def table(flaws: Sequence[Flaw], orders: dict[str, tuple[FlaggedTurn, ...]]) -> list[str]:
+def table(flaws: Sequence[Flaw], ranks: dict[str, dict[tuple[str, int], int]]) -> list[str]:
     """Return a row for each flaw, and one of how many are found."""
-    ranks = {name: ranked(items) for name, items in orders.items()}
     lines = [f"| planted | where | {' | '.join(ranks)} |\n", f"|---|---|{'---:|' * len(ranks)}\n"]
     for flaw in flaws:
         cells = (cell(by_place.get(flaw[:2]), len(flaws)) for by_place in ranks.values())
@@ -120,11 +120,6 @@ def table(flaws: Sequence[Flaw], orders: dict[str, tuple[FlaggedTurn, ...]]) -> 
     return lines
 
 
-def ranked(items: Sequence[FlaggedTurn]) -> dict[tuple[str, int], int]:
-    """Return the rank of each reply by its place."""
-    return {(item.conversation, item.turn): item.rank for item in items}
-
-
 def cell(rank: int | None, first: int) -> str:
     """Return a rank, bold among the first."""
     if rank is None:
@@ -132,14 +127,11 @@ def cell(rank: int | None, first: int) -> str:
     return f"**{rank}**" if rank <= first else str(rank)
 
 
-def alarms(flaws: Sequence[Flaw], orders: dict[str, tuple[FlaggedTurn, ...]]) -> list[str]:
-    """Return the false alarms among the first, and the flaws that are never among them."""
+def alarms(
+    flaws: Sequence[Flaw], missed: Sequence[Flaw], orders: dict[str, tuple[FlaggedTurn, ...]]
+) -> list[str]:
+    """Return the flaws that are never among the first, and the false alarms among these."""
     places, first = {flaw[:2] for flaw in flaws}, len(flaws)
-    missed = [
-        flaw
-        for flaw in flaws
-        if all(ranked(items).get(flaw[:2], first + 1) > first for items in orders.values())
-    ]
     lines = [f"\n## Flaws that no run ranks among the first {first}\n\n"]
     lines += [f"- {flaw.kind}, {flaw.conversation} #{flaw.turn}: {flaw.note}\n" for flaw in missed]
     lines += [] if missed else ["At least one run ranks each among them.\n"]

@@ -194,7 +194,8 @@ def test_metrics_stand_beside_baselines_on_the_sets_at_hand(tmp_path):
 
         def score(self, talks):
             return [
-                Score(t.id, t.targets[0], name, self.value(name, t), "ok", None, (), (), name)
+                Score(t.id, t.targets[0], name, self.value(name, t), "ok", None, (), (),
+                      f"{name}:1")
                 for t in talks for name in self.names
             ]  # fmt: skip
 

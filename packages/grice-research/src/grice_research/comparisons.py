@@ -13,12 +13,12 @@ ones, a metric must also beat shortness.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import msgspec
 
-from grice_research.figures import DIFFERENCE, LIKENESS, Figure
+from grice_research.figures import DIFFERENCE, LIKENESS
 from grice_research.pages import changes
 from grice_research.runs import Run
 
@@ -137,7 +137,7 @@ def explained(metric: str, known: Recorded, *, signature: str = "") -> list[str]
         if metric in known.baselines:
             return ["A trivial baseline itself: other metrics are held against it."]
         return ["Not measured: no recorded bench has held it against trivial baselines."]
-    sentences = [*_of_marked(limits.marked())]
+    sentences = _of_marked(limits.marked())
     for baseline, each in limits.rated().items():
         sentences += _of_rated(baseline, each)
     if not sentences:
@@ -146,44 +146,28 @@ def explained(metric: str, known: Recorded, *, signature: str = "") -> list[str]
         sentences.append(f"What people marked is compared by {note}.")
     if signature and not limits.signature.startswith(signature):
         sentences.append(f"Measured with other settings or another version: {limits.signature}.")
-    commands = dict.fromkeys(
-        comparison.command for comparison in limits.comparisons if comparison.command
-    )
+    commands = dict.fromkeys(each.command for each in limits.comparisons if each.command)
     if commands:
-        sentences.append(f"Measured by {' and '.join(f'`{command}`' for command in commands)}.")
+        sentences.append(f"Measured by {' and '.join(f'`{each}`' for each in commands)}.")
     return sentences
 
 
 def _of_marked(marked: Sequence[Comparison]) -> list[str]:
-    kinds: tuple[tuple[str, Callable[[Comparison], bool]], ...] = (
-        (
-            "Below chance, so that turns with it score higher, for",
-            lambda comparison: comparison.high < comparison.chance,
-        ),
-        (
-            "Near chance for",
-            lambda comparison: comparison.low <= comparison.chance <= comparison.high,
-        ),
-    )
+    below = [each for each in marked if each.high < each.chance]
+    near = [each for each in marked if each.low <= each.chance <= each.high]
     sentences = []
-    for words, is_so in kinds:
-        listed = [
-            f"{comparison.on} ({_bounded(comparison)})"
-            for comparison in marked
-            if is_so(comparison)
-        ]
-        if listed:
+    for words, kind in (
+        ("Below chance, so that turns with it score higher, for", below),
+        ("Near chance for", near),
+    ):
+        if kind:
+            listed = (f"{each.on} ({_bounded(each)})" for each in kind)
             sentences.append(f"{words} {', '.join(listed)}.")
-    seen = [
-        comparison
-        for comparison in marked
-        if comparison.low > comparison.chance and not comparison.is_above
-    ]
+    seen = [each for each in marked if each.low > each.chance and not each.is_above]
     if seen:
-        listed = [f"{comparison.on} ({comparison.in_words()})" for comparison in seen]
-        sentences.append(
-            f"Above chance, but not above a trivial baseline, for {', '.join(listed)}."
-        )
+        listed = (f"{each.on} ({each.in_words()})" for each in seen)
+        words = "Above chance, but not above a trivial baseline, for"
+        sentences.append(f"{words} {', '.join(listed)}.")
     return sentences
 
 
@@ -195,12 +179,8 @@ def _of_rated(baseline: str, each: Sequence[Comparison]) -> list[str]:
             f"Ranks as the trivial baseline {baseline} does: Spearman between the two "
             f"{min(known):.2f} to {max(known):.2f} on {_sets(len(known))}."
         )
-    below = [
-        f"{comparison.on} ({comparison.in_words()})" for comparison in each if comparison.is_below
-    ]
-    level = [
-        comparison.on for comparison in each if not comparison.is_below and not comparison.is_above
-    ]
+    below = [f"{item.on} ({item.in_words()})" for item in each if item.is_below]
+    level = [item.on for item in each if not item.is_below and not item.is_above]
     for words, listed in (("Below", below), ("Level with", level)):
         if listed:
             sentences.append(
@@ -255,31 +235,25 @@ def earned(metric: str, known: Recorded, *, without: str = "") -> Earned | None:
     for comparison in limits.comparisons:
         if comparison.trained < SEEN and comparison.baseline != without:
             held_out.setdefault((comparison.on, comparison.measure), []).append(comparison)
-    hardest = (_hardest(each, len(held_out)) for each in held_out.values())
+    sets, hardest = len(held_out), []
+    for comparisons in held_out.values():
+        lows = [(_low(comparison, sets), comparison) for comparison in comparisons]
+        low, comparison = min(lows, key=lambda pair: pair[0])
+        hardest.append(Earned(comparison, low, sets))
     best = max(hardest, key=lambda earned: earned.low, default=None)
     return best if best is not None and best.low > 0 else None
 
 
-def _hardest(comparisons: Sequence[Comparison], sets: int) -> Earned:
-    lows = [(_low(comparison, sets), comparison) for comparison in comparisons]
-    low, hardest = min(lows, key=lambda pair: pair[0])
-    return Earned(hardest, low, sets)
-
-
 def _low(comparison: Comparison, sets: int) -> float:
     """Return by how much the metric is above the baseline at least, whichever way that is read."""
+    from statistics import NormalDist  # slow to load, and few commands ask
+
     gap, low, _ = comparison.gap
-    wider = _quantile(1 - (1 - LEVEL) / sets) / _quantile(LEVEL)
+    wider = NormalDist().inv_cdf(1 - (1 - LEVEL) / sets / 2) / NormalDist().inv_cdf((1 + LEVEL) / 2)
     turned_round = 2 * comparison.chance - comparison.of_baseline
     # The difference to the reverse was not recorded; its figure is taken as it is.
     above_reverse = comparison.value - (comparison.value - comparison.low) * wider - turned_round
     return min(gap - (gap - low) * wider, above_reverse)
-
-
-def _quantile(level: float) -> float:
-    from statistics import NormalDist  # slow to load, and few commands ask
-
-    return NormalDist().inv_cdf((1 + level) / 2)
 
 
 def verdict_on(metric: str, known: Recorded) -> str:
@@ -293,10 +267,8 @@ def verdict_on(metric: str, known: Recorded) -> str:
         level = f"; level with {REFINED[metric]}, which it refines"
     if best is not None:
         hardest = best.hardest
-        return (
-            f"earned on {hardest.on}: {hardest.in_words()} (of {best.sets} held-out sets, "
-            f"lower bound for all together {best.low:.3f}){level}"
-        )
+        shown = f"of {best.sets} held-out sets, lower bound for all together {best.low:.3f}"
+        return f"earned on {hardest.on}: {hardest.in_words()} ({shown}){level}"
     return NOT_EARNED if metric in known.metrics else NOT_MEASURED
 
 
@@ -309,18 +281,12 @@ def limits_of(runs: Sequence[Run]) -> Recorded:
             by_metric.setdefault(metric, []).append(comparison)
             signatures.setdefault(metric, []).append(signature)
     baselines = {comparison.baseline for each in by_metric.values() for comparison in each}
-    return Recorded(
-        {
-            name: Limits(_oldest(signatures[name]), tuple(each))
-            for name, each in sorted(by_metric.items())
-        },
-        tuple(sorted(baselines)),
-    )
-
-
-def _oldest(signatures: Sequence[str]) -> str:
-    """Return the first signature of what no longer ships; the first of all if each ships."""
-    return next((each for each in signatures if changes(each)), signatures[0])
+    limits = {}
+    for name, each in sorted(by_metric.items()):
+        # The first signature of what no longer ships; the first of all if each ships.
+        oldest = next((text for text in signatures[name] if changes(text)), signatures[name][0])
+        limits[name] = Limits(oldest, tuple(each))
+    return Recorded(limits, tuple(sorted(baselines)))
 
 
 def _compared(run: Run) -> Iterator[tuple[str, Comparison, str]]:
@@ -335,30 +301,23 @@ def _compared(run: Run) -> Iterator[tuple[str, Comparison, str]]:
         if own is None or other is None or other.value is None:
             continue
         alike = values.get((gap.metric, gap.on, f"{LIKENESS}{gap.baseline}"))
-        comparison = _comparison(own, other.value, gap, alike, run.command)
-        if comparison is not None:
-            yield gap.metric, comparison, own.signature.partition("|on:")[0]
-
-
-def _comparison(
-    own: Figure, of_baseline: float, gap: Figure, alike: Figure | None, command: str
-) -> Comparison | None:
-    numbers = (own.value, own.low, own.high, gap.value, gap.low, gap.high)
-    if own.n is None or None in numbers:
-        return None
-    value, low, high, *bounds = (round(float(number or 0.0), 4) for number in numbers)
-    return Comparison(
-        on=own.on.replace(":overall", ""),
-        measure=own.measure,
-        value=value,
-        low=low,
-        high=high,
-        n=own.n,
-        baseline=gap.baseline,
-        of_baseline=round(of_baseline, 4),
-        gap=(bounds[0], bounds[1], bounds[2]),
-        alike=None if alike is None or alike.value is None else round(alike.value, 4),
-        note=gap.why,
-        command=command,
-        trained=own.trained,
-    )
+        numbers = (own.value, own.low, own.high, gap.value, gap.low, gap.high)
+        if own.n is None or None in numbers:
+            continue
+        value, low, high, *bounds = (round(float(number or 0.0), 4) for number in numbers)
+        comparison = Comparison(
+            on=own.on.replace(":overall", ""),
+            measure=own.measure,
+            value=value,
+            low=low,
+            high=high,
+            n=own.n,
+            baseline=gap.baseline,
+            of_baseline=round(other.value, 4),
+            gap=(bounds[0], bounds[1], bounds[2]),
+            alike=None if alike is None or alike.value is None else round(alike.value, 4),
+            note=gap.why,
+            command=run.command,
+            trained=own.trained,
+        )
+        yield gap.metric, comparison, own.signature.partition("|on:")[0]

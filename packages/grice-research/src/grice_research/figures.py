@@ -190,9 +190,8 @@ def figures(bench: Bench, context: BenchContext) -> Iterator[Figure]:
         for metric in table.baselines:
             for column in columns:
                 if context.knows(column.on) and is_new(metric, column):
-                    yield _of_metric(
-                        _empty(bench, table, metric, "baseline", column), metric, column, context
-                    )
+                    made = _empty(bench, table, metric, "baseline", column)
+                    yield _of_metric(made, metric, column, context)
     task = find_task(bench.name)
     if task is not None:
         stated = {"bench": bench.name, "command": f"grice bench {bench.name}"}
@@ -212,14 +211,8 @@ def _printed(
     place: int,
     context: BenchContext,
 ) -> Figure:
-    made = msgspec.structs.replace(
-        _empty(bench, table, name, "printed", column),
-        published=cell.value,
-        verdict="cannot be checked",
-        why=table.why,
-        rounding=_rounding(cell),
-        lower=column.measure in table.lower,
-    )
+    made = _empty(bench, table, name, "printed", column, cell)
+    made = msgspec.structs.replace(made, verdict="cannot be checked", why=table.why)
     source = table.source_of(name, place)
     if not source:
         return made
@@ -243,14 +236,8 @@ def _ours(
     cell: Cell | None,
     context: BenchContext,
 ) -> Figure:
-    made = msgspec.structs.replace(
-        _empty(bench, table, f"{metric} (ours)", "ours", column),
-        published=None if cell is None else cell.value,
-        beside=beside,
-        rounding=0.0 if cell is None else _rounding(cell),
-        lower=column.measure in table.lower,
-    )
-    made = _of_metric(made, metric, column, context)
+    made = _empty(bench, table, f"{metric} (ours)", "ours", column, cell)
+    made = _of_metric(msgspec.structs.replace(made, beside=beside), metric, column, context)
     source = table.source_of(beside, table.columns().index(column)) if beside else ""
     if source and made.value is not None:
         paired = context.difference(metric, source, column.on, column.measure)
@@ -258,8 +245,10 @@ def _ours(
     return msgspec.structs.replace(made, verdict=verdict_of(made))
 
 
-def _empty(bench: Bench, table: Table, row: str, kind: Kind, column: Column) -> Figure:
-    """Return a made of a table that has no value yet."""
+def _empty(
+    bench: Bench, table: Table, row: str, kind: Kind, column: Column, cell: Cell | None = None
+) -> Figure:
+    """Return a figure of a table that has no value yet."""
     return Figure(
         bench=bench.name,
         table=table.id,
@@ -269,6 +258,11 @@ def _empty(bench: Bench, table: Table, row: str, kind: Kind, column: Column) -> 
         measure=column.measure,
         n=column.n,
         command=f"grice bench {bench.name}",
+        published=cell and cell.value,
+        # Some figures were rounded from six decimals before they were printed with fewer; of more
+        # than four the last ones hang on how means and ties were computed.
+        rounding=0.0 if cell is None else float(0.5 * 10 ** -min(cell.decimals, 4) + 1e-6),
+        lower=kind != "baseline" and column.measure in table.lower,
     )
 
 
@@ -289,13 +283,6 @@ def _of_metric(made: Figure, metric: str, column: Column, context: BenchContext)
     made = measured_as(made, estimate, signature)
     trained_on = context.trained(metric, column.on)
     return msgspec.structs.replace(made, why="; ".join(filter(None, [made.why, trained_on])))
-
-
-def _rounding(cell: Cell) -> float:
-    """Return how far a value may be from the figure it was printed as."""
-    # Some figures were rounded from six decimals before they were printed with fewer; of more than
-    # four the last ones hang on how means and ties were computed.
-    return float(0.5 * 10 ** -min(cell.decimals, 4) + 1e-6)
 
 
 def _bounds(estimate: Estimate) -> tuple[float, float, float] | None:

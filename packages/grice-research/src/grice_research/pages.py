@@ -131,36 +131,25 @@ OTHER = "other versions"
 
 def index_page(runs: Sequence[Run], folder: str) -> str:
     """Return the index of all benches, as Markdown."""
-    return "\n".join(_index(runs, folder)) + "\n"
-
-
-def bench_page(run: Run, index: str) -> str:
-    """Return the page of one bench, as Markdown."""
-    return "\n".join(_section(run, index)) + "\n"
-
-
-def _index(runs: Sequence[Run], folder: str) -> Iterator[str]:
-    yield "# Results"
-    yield ""
-    yield (
-        "Published tables beside what is measured here, a page for each bench. Written by `grice "
-        "bench --page` from the records beside the pages; no figure is typed."
-    )
-    yield ""
     old = [each for run in runs for each in outdated(run.figures).values()]
-    if old:
-        figures = f"Figures under *{OTHER}* ({len(old)})"
-        yield notice((change for each in old for change in each), ["grice bench NAME"], figures)
-        yield ""
-    yield "Verdicts on a printed figure:"
-    yield ""
-    yield from legend()
-    yield (
+    changed, figures = (change for each in old for change in each), f"Figures under *{OTHER}*"
+    said = [notice(changed, ["grice bench NAME"], f"{figures} ({len(old)})"), ""] if old else []
+    lines = [
+        "# Results",
+        "",
+        "Published tables beside what is measured here, a page for each bench. Written by `grice "
+        "bench --page` from the records beside the pages; no figure is typed.",
+        "",
+        *said,
+        "Verdicts on a printed figure:",
+        "",
+        *legend(),
         f"- *{OTHER}*: figures recorded for a version of a metric or a model that does not "
-        f"ship now. The pages mark them {MARK}; no other column counts them."
-    )
-    yield ""
-    yield from _overview(runs, folder)
+        f"ship now. The pages mark them {MARK}; no other column counts them.",
+        "",
+        *_overview(runs, folder),
+    ]
+    return "\n".join(lines) + "\n"
 
 
 def _overview(runs: Sequence[Run], folder: str) -> Iterator[str]:
@@ -196,25 +185,26 @@ def _counts(counts: Mapping[str, int]) -> Iterator[str]:
         yield str(counts.get(name, 0))
 
 
-def _section(run: Run, index: str) -> Iterator[str]:
-    yield f"# {run.bench}"
-    yield ""
-    yield f"{run.title}. {run.paper}."
-    yield ""
-    yield f"`{run.command}`, {run.date}, grice {run.version}. [All benches and verdicts]({index})."
-    yield ""
+def bench_page(run: Run, index: str) -> str:
+    """Return the page of one bench, as Markdown."""
     old = outdated(run.figures)
-    if old:
-        differ = (change for each in old.values() for change in each)
-        yield notice(differ, [run.command], f"Rows with {MARK} ({len(old)})")
-        yield ""
-    yield (
+    changed = (change for each in old.values() for change in each)
+    said = [notice(changed, [run.command], f"Rows with {MARK} ({len(old)})"), ""] if old else []
+    tables = dict.fromkeys(figure.table for figure in run.figures)
+    lines = [
+        f"# {run.bench}",
+        "",
+        f"{run.title}. {run.paper}.",
+        "",
+        f"`{run.command}`, {run.date}, grice {run.version}. [All benches and verdicts]({index}).",
+        "",
+        *said,
         "Intervals are 95 %. *Printed* is the figure of the source, of our metrics that of the row "
-        "they are set beside. Rows in italics are trivial baselines."
-    )
-    yield ""
-    for table in dict.fromkeys(figure.table for figure in run.figures):
-        yield from _table(run, table, old)
+        "they are set beside. Rows in italics are trivial baselines.",
+        "",
+        *(line for table in tables for line in _table(run, table, old)),
+    ]
+    return "\n".join(lines) + "\n"
 
 
 def _table(run: Run, table: str, old: Container[Figure]) -> Iterator[str]:
@@ -233,17 +223,12 @@ def _table(run: Run, table: str, old: Container[Figure]) -> Iterator[str]:
 
 
 def _line(figure: Figure, mark: str) -> str:
-    name = _cell(figure.row)
-    name = f"*{name}*" if figure.kind == "baseline" else name
-    name = f"**{name}**" if figure.kind == "ours" else name
-    name += mark
+    stars = {"baseline": "*", "ours": "**"}.get(figure.kind, "")
+    name = f"{stars}{_cell(figure.row)}{stars}{mark}"
     if figure.beside:
         name += f" beside {_cell(figure.beside)}"
-    bounds = (
-        ""
-        if figure.low is None or figure.high is None
-        else (f"{_number(figure.low)} to {_number(figure.high)}")
-    )
+    low, high = figure.low, figure.high
+    bounds = "" if low is None or high is None else f"{_number(low)} to {_number(high)}"
     value = "" if figure.value is None else _number(figure.value)
     printed = "" if figure.published is None else f"{figure.published:g}"
     what = f"{figure.measure} on {_cell(figure.on)}" if figure.on else figure.measure

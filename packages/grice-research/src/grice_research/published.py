@@ -46,11 +46,6 @@ class Column(NamedTuple):
     measure: str
     n: int | None
 
-    @property
-    def name(self) -> str:
-        """The column in words: measure, set and aspect."""
-        return f"{self.measure} on {self.on}"
-
 
 class Cell(NamedTuple):
     """One printed figure, in the unit of the measure."""
@@ -166,9 +161,7 @@ def load_bench(name: str) -> Bench:
     names = bench_names()
     if name not in names:
         raise InputError(f"no bench {name!r}{did_you_mean(name, names)}")
-    if name not in table_names():
-        task = find_task(name)
-        assert task is not None
+    if name not in table_names() and (task := find_task(name)):
         return Bench(title=task.title, paper=task.paper, tables=(), name=name)
     data = (resources.files("grice_research") / "tables" / f"{name}{SUFFIX}").read_bytes()
     try:

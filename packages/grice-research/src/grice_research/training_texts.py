@@ -19,7 +19,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from grice.data import Conversation
 from grice.errors import InputError
-from grice.evaluation.datasets import Rated, RatedSet, known_sets, load_rated
+from grice.evaluation.datasets import RatedSet, known_sets, load_rated
 from grice.files import write_text
 from grice.models.folder import open_folder
 
@@ -85,17 +85,12 @@ def _overlaps(signature: str, on: str) -> Iterator[Overlap]:
 @cache
 def _read() -> tuple[Overlap, ...]:
     with TABLE.open(encoding="utf-8", newline="") as file:
+        _, *rows = csv.reader(file, delimiter="\t")
         return tuple(
-            Overlap(
-                row["model"],
-                row["digest"],
-                "trained" if row["kind"] == "trained" else "chosen",
-                row["set"],
-                float(row["share"]),
-                int(row["texts"]),
-            )
-            for row in csv.DictReader(file, delimiter="\t")
-        )
+            Overlap(model, digest, "trained" if kind == "trained" else "chosen", name,
+                    float(share), int(texts))
+            for model, digest, kind, name, share, texts in rows
+        )  # fmt: skip
 
 
 def _record(directory: Path, texts: Iterable[str], kind: Kind, data: Path | None) -> list[Overlap]:
@@ -134,30 +129,21 @@ def _evaluated(data: Path) -> Iterator[tuple[str, Sequence[Conversation]]]:
     """Yield the evaluated sets in a data folder, by the names that benches give them."""
     from grice_research.benches import abc_eval, breakdowns, contradictions, damaged
 
+    def rated(entry: RatedSet) -> Sequence[Conversation]:
+        return [item.conversation for item in load_rated(entry, data).items]
+
+    def marked(name: str) -> Sequence[Conversation]:
+        return contradictions.read_marked(data, name).talks
+
     readers: dict[str, Callable[[], Sequence[Conversation]]] = {
-        name: partial(_rated, entry, data) for name, entry in known_sets().items()
+        **{name: partial(rated, entry) for name, entry in known_sets().items()},
+        damaged.SET: lambda: damaged.talks_of(damaged.read_pairs(data)),
+        "abc_eval": lambda: abc_eval.read_marked(data).talks,
+        "dbdc3": lambda: breakdowns.read_voted(data).talks,
+        **{name: partial(marked, name) for name in contradictions.SETS},
     }
-    readers[damaged.SET] = lambda: damaged.talks_of(damaged.read_pairs(data))
-    readers["abc_eval"] = lambda: abc_eval.read_marked(data).talks
-    readers["dbdc3"] = lambda: breakdowns.read_voted(data).talks
-    for name in contradictions.SETS:
-        readers[name] = partial(_marked, name, data)
     for name, read in readers.items():
         try:
             yield name, read()
         except InputError:  # not in this folder
             continue
-
-
-def _rated(entry: RatedSet, data: Path) -> list[Conversation]:
-    return _talks(load_rated(entry, data))
-
-
-def _marked(name: str, data: Path) -> Sequence[Conversation]:
-    from grice_research.benches import contradictions
-
-    return contradictions.read_marked(data, name).talks
-
-
-def _talks(rated: Rated) -> list[Conversation]:
-    return [item.conversation for item in rated.items]

@@ -56,14 +56,8 @@ def amr_coreference(
                 held.setdefault(pronoun, []).append(place)
     if not held:
         return None
-    nouns = sorted(
-        {
-            lemma(word.lower, "noun")
-            for turn in conversation.turns
-            for word in words(turn.text)
-            if word.kind == "noun"
-        }
-    )
+    spoken = (word for turn in conversation.turns for word in words(turn.text))
+    nouns = sorted({lemma(word.lower, "noun") for word in spoken if word.kind == "noun"})
     chosen = draw.sample(sorted(held), max(1, int(EXCHANGED_PRONOUNS * len(held))))
     others = [pronoun for pronoun in PRONOUNS if pronoun not in chosen]
     done: dict[int, list[str]] = {}
@@ -96,11 +90,11 @@ def amr_contradiction(
     draw.shuffle(able)
     done: dict[int, list[str]] = {}
     for place in able[: max(1, int(CONTRADICTED * len(able)))]:
+        speaker = conversation.turns[place].speaker
         later = [
             i
-            for i in range(place + 1, len(graphs.trees))
-            if graphs.trees[i]
-            and conversation.turns[i].speaker == conversation.turns[place].speaker
+            for i, turn in enumerate(conversation.turns)
+            if i > place and graphs.trees[i] and turn.speaker == speaker
         ]
         if not later:
             continue
@@ -117,9 +111,12 @@ def amr_contradiction(
 def _states(sentence: Node) -> bool:
     """Return whether a sentence says something that can be denied: it neither asks nor bids."""
     inner = [node for _, node in nodes(sentence)]
-    asks = any(concept(node) == "amr-unknown" for node in inner)
     bids = any(role == ":mode" and str(target) in BIDDING for n in inner for role, target in n[1])
-    return not asks and not bids and any(map(_denies, inner))
+    return not _asks(sentence) and not bids and any(map(_denies, inner))
+
+
+def _asks(sentence: Node) -> bool:
+    return any(concept(node) == "amr-unknown" for _, node in nodes(sentence))
 
 
 def _denies(node: Node) -> bool:
@@ -141,11 +138,8 @@ def _negated(sentences: list[Node]) -> list[str]:
 
 
 def _replaced(sentences: list[Node], draw: Random) -> list[str]:
-    able = [
-        (node, opposites)
-        for role, node in _nodes(sentences)
-        if (opposites := _opposites(role, node))
-    ]
+    every = ((node, _opposites(role, node)) for role, node in _nodes(sentences))
+    able = [(node, opposites) for node, opposites in every if opposites]
     if not able:
         return []
     notes = []
@@ -181,14 +175,14 @@ def amr_irrelevancy(
     for tree in graphs.trees:
         for kind, node in _items(tree):
             pool.setdefault(kind, set()).add(concept(node))
-    places = [
-        i
-        for i, tree in enumerate(graphs.trees)
-        if any(len(pool[kind]) > 1 for kind, _ in _items(tree))
+    able_of = [
+        [(kind, node) for kind, node in _items(tree) if len(pool[kind]) > 1]
+        for tree in graphs.trees
     ]
+    places = [i for i, able in enumerate(able_of) if able]
     done: dict[int, list[str]] = {}
     for place in draw.sample(places, min(len(places), max(1, int(IRRELEVANT * len(graphs.trees))))):
-        able = [(kind, node) for kind, node in _items(graphs.trees[place]) if len(pool[kind]) > 1]
+        able = able_of[place]
         for kind, node in draw.sample(able, max(1, int(EXCHANGED * len(able)))):
             old = concept(node)
             new = draw.choice(sorted(pool[kind] - {old}))
@@ -240,11 +234,7 @@ def _ways(tree: Node, draw: Random) -> Iterator[tuple[str, Node]]:
     if len(sentences) == 1:
         yield from _detail(tree, draw)
         return
-    asking = [
-        i
-        for i, sentence in enumerate(sentences)
-        if any(concept(node) == "amr-unknown" for _, node in nodes(sentence))
-    ]
+    asking = [i for i, sentence in enumerate(sentences) if _asks(sentence)]
     if asking:
         left = [sentence for i, sentence in enumerate(sentences) if i != asking[-1]]
         yield f"question, sentence {asking[-1] + 1}, taken out", joined(left)

@@ -11,6 +11,7 @@ import os
 import shutil
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Literal
@@ -56,9 +57,7 @@ def as_safetensors(source: Path, copy: Path, *, trusted: bool) -> Path:
             # Tied weights share their memory in a pickle, which safetensors does not take.
             whole = {f"{prefix}{key}": value.clone() for key, value in weights.items()}
             save_file(whole, copy / f"{name}.safetensors")
-    for path in stored:
-        shutil.copyfile(path, copy / path.name)
-    for path in source.glob("*.json"):
+    for path in (*stored, *source.glob("*.json")):
         shutil.copyfile(path, copy / path.name)
     return copy
 
@@ -68,8 +67,7 @@ def read_pickle(path: Path, *, trusted: bool) -> dict[str, Any]:
     if not trusted:
         raise ModelError(
             f"{path}: a pickle, which can run code of its author when it is read; if you know "
-            f"where it is from, set {TRUST}=1, or ask its author for "
-            "*.safetensors"
+            f"where it is from, set {TRUST}=1, or ask its author for *.safetensors"
         )
     try:
         import torch
@@ -90,11 +88,8 @@ def read_pickle(path: Path, *, trusted: bool) -> dict[str, Any]:
 
 FLOAT32: Literal["float32"] = "float32"
 ENCODERS, WRITERS = ("bert", "roberta"), ("bart", "t5")
-COMPLETED = {
-    "normalize_before": False,
-    "normalize_embedding": True,
-    "position_embedding_type": "absolute",
-}
+COMPLETED = {"normalize_before": False, "normalize_embedding": True,
+             "position_embedding_type": "absolute"}  # fmt: skip
 """Fields of a configuration that the converter reads and version 5 of transformers dropped."""
 
 
@@ -227,9 +222,8 @@ def convert_classifier(
         return {"max_tokens": positions, "labels": names_of_labels}
 
 
-def convert_dialogue_classifier(source: Path, target: Path) -> dict[str, CardValue]:
-    """Convert an encoder with DEAM's head of two labels, and return what its card states."""
-    return convert_classifier(source, target, labels=("incoherent", "coherent"))
+# An encoder with DEAM's head of two labels.
+convert_dialogue_classifier = partial(convert_classifier, labels=("incoherent", "coherent"))
 
 
 def convert_span_reader(source: Path, target: Path) -> dict[str, CardValue]:
@@ -243,16 +237,6 @@ def convert_span_reader(source: Path, target: Path) -> dict[str, CardValue]:
         positions = convert_encoder(whole, target)
         np.savez(target / HEAD, out=out, out_bias=bias)
         return {"max_tokens": positions}
-
-
-def convert_ruber(source: Path, target: Path) -> dict[str, CardValue]:
-    """Convert an encoder with RUBER's network, and return what its card states."""
-    return _convert_network(source, target, quadratic=True, outputs=1)
-
-
-def convert_engagement(source: Path, target: Path) -> dict[str, CardValue]:
-    """Convert an encoder with the network of predictive engagement; return what it states."""
-    return _convert_network(source, target, quadratic=False, outputs=2)
 
 
 def _convert_network(
@@ -281,6 +265,11 @@ def _convert_network(
         positions = convert_encoder(whole, target, drop=-1 - int(config.get("layer", -1)))
         np.savez(target / HEAD, **arrays)  # type: ignore[arg-type]
         return {"max_tokens": positions, "pooling": str(config.get("pooling", "mean"))}
+
+
+# Encoders with RUBER's network, and with that of predictive engagement.
+convert_ruber = partial(_convert_network, quadratic=True, outputs=1)
+convert_engagement = partial(_convert_network, quadratic=False, outputs=2)
 
 
 def _layers(

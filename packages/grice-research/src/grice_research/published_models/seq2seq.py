@@ -101,19 +101,14 @@ class EmbeddedSeq2Seq:
         written: list[tuple[Generated, ...]] = [()] * len(prompts)
 
         def compute(batch: list[int]) -> None:
+            # Transformers counts the piece that starts the output, too; the end may come first.
             results = self._engine.translate_batch(
-                [sources[i] for i in batch],
-                target_prefix=[self._first for _ in batch],
-                beam_size=search.beams,
+                [sources[i] for i in batch], target_prefix=[self._first for _ in batch],
+                beam_size=search.beams, max_decoding_length=search.max_pieces - 1,
                 num_hypotheses=search.beams if search.no_repeat else search.returned,
-                # Transformers counts the piece that starts the output, too.
-                max_decoding_length=search.max_pieces - 1,
-                min_decoding_length=0,  # as transformers: the end may come first
-                max_input_length=0,
-                no_repeat_ngram_size=search.no_repeat,
-                return_scores=True,
-                return_end_token=True,
-            )
+                min_decoding_length=0, max_input_length=0, no_repeat_ngram_size=search.no_repeat,
+                return_scores=True, return_end_token=True,
+            )  # fmt: skip
             for i, result in zip(batch, results, strict=True):
                 found = zip(result.hypotheses, map(float, result.scores), strict=True)
                 best = self._best(sources[i], list(found), search)

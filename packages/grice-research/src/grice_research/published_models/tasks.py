@@ -105,9 +105,7 @@ class PublishedGraphs:
                 f"{classifier.identity}: labels {', '.join(classifier.labels)}; the stances "
                 f"{' and '.join(STANCES)} are needed"
             )
-        self._generator = generator
-        self._classifier = classifier
-        self._order = order
+        self._generator, self._classifier, self._order = generator, classifier, order
 
     def stances(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[Stance, float]]:
         """Return the stance of each argument to its belief, with the margin in log odds."""
@@ -125,20 +123,15 @@ class PublishedGraphs:
         pairs = [(sample.belief, sample.argument) for sample in samples]
         if self._order == "rationalizing":
             told = stances or [stance for stance, _ in self.stances(pairs)]
-            graphs = self._written(
-                [sequence_prompt(*pair, stance) for pair, stance in zip(pairs, told, strict=True)]
-            )
+            asked = zip(pairs, told, strict=True)
+            graphs = self._written([sequence_prompt(*pair, stance) for pair, stance in asked])
         else:
             graphs = self._written([sequence_prompt(*pair) for pair in pairs])
-            read = [
-                stance_input(*pair, read_graph(graph.lower()).graph)
-                for pair, graph in zip(pairs, graphs, strict=True)
-            ]
+            parsed = (read_graph(graph.lower()).graph for graph in graphs)
+            read = [stance_input(*pair, graph) for pair, graph in zip(pairs, parsed, strict=True)]
             told = stances or [stance for stance, _ in self.stances(read)]
-        return [
-            Prediction(sample.id, stance, graph)
-            for sample, stance, graph in zip(samples, told, graphs, strict=True)
-        ]
+        ids = (sample.id for sample in samples)
+        return list(map(Prediction, ids, told, graphs))
 
     def _written(self, prompts: Sequence[str]) -> list[str]:
         answers = self._generator.write(prompts, GRAPH_SEARCH)
@@ -185,8 +178,7 @@ class PublishedLinks:
                 f"CIDER's relations (missing: {', '.join(missing) or 'none'}), one of the second "
                 "is entailment"
             )
-        self._tell = relations
-        self._check = entailment
+        self._tell, self._check = relations, entailment
         self._order = [relations.labels.index(name) for name in self.relations]
         self._entailed = [label.lower() for label in entailment.labels].index("entailment")
 

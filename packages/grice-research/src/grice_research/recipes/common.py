@@ -9,7 +9,7 @@ import json
 import os
 import time
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -196,23 +196,6 @@ def auc(values: NDArray[Any], labels: NDArray[Any]) -> float:
     count = int(high.sum())
     wins = rankdata(values)[high].sum() - count * (count + 1) / 2
     return float(wins / (count * (len(high) - count)))
-
-
-def interval_over(
-    groups: Sequence[str], statistic: Callable[[NDArray[np.int64]], float], times: int
-) -> tuple[float, float]:
-    """Return the 95 % interval of a statistic of rows; groups are drawn again."""
-    _, owner = np.unique(np.array(groups), return_inverse=True)
-    members = [np.flatnonzero(owner == number) for number in range(owner.max() + 1)]
-    draw = np.random.default_rng(0)
-    drawn = [
-        statistic(
-            np.concatenate([members[i] for i in draw.integers(0, len(members), len(members))])
-        )
-        for _ in range(times)
-    ]
-    low, high = np.percentile(drawn, (2.5, 97.5))
-    return float(low), float(high)
 
 
 def figure_of(

@@ -29,7 +29,7 @@ from grice_research.metrics.metric_head import metric_classifier
 from grice_research.roc import balanced_accuracy
 from grice_research.training.labelled import Labelled
 from grice_research.training.replies import (
-    FewLabels,
+    GRID,
     Head,
     Penalty,
     Readings,
@@ -77,7 +77,6 @@ def adapt(
     encoder: Encoder,
     base: PairClassifier,
     *,
-    choices: FewLabels = FewLabels(),  # noqa: B008 - a frozen record
     seed: int = 0,
 ) -> Adapted:
     """Fit a head on top of a classifier, with a report on conversations left out in turn."""
@@ -93,15 +92,19 @@ def adapt(
     parts = np.unique(folds)
     for fold in track(parts, "folds", len(parts)):
         training, held_out = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
-        _two_kinds(labels[training])
+        if np.ptp(labels[training]) == 0:
+            raise InputError(
+                "all labels but those of a few conversations are the same: with those left out "
+                "there is nothing to learn; label more conversations of the other kind"
+            )
         inner = folds_of([data.groups[i] for i in training], seed=seed + 1)
-        penalty = _choose(readings.at(training), labels[training], inner, choices)
-        out_of_fold[held_out] = fit_head(readings.at(training), labels[training], penalty)(
-            readings.at(held_out)
-        )
-    penalty = _choose(readings, labels, folds, choices)
+        penalty = _choose(readings.at(training), labels[training], inner)
+        head = fit_head(readings.at(training), labels[training], penalty)
+        out_of_fold[held_out] = head(readings.at(held_out))
+    penalty = _choose(readings, labels, folds)
     before = np.array(base.classify(data.pairs))
-    measured = tuple(_measured(labels, before, _probabilities(out_of_fold), data.groups))
+    after = np.asarray(sigmoid(out_of_fold.astype(np.float32)), np.float64)
+    measured = tuple(_measured(labels, before, after, data.groups))
     gain = measured[0].gain
     report = Report(
         len(labels),
@@ -115,13 +118,7 @@ def adapt(
     return Adapted(fit_head(readings, labels, penalty), report)
 
 
-def _probabilities(odds: Floats) -> Floats:
-    return np.asarray(sigmoid(odds.astype(np.float32)), np.float64)
-
-
-def _choose(
-    readings: Readings, labels: Floats, folds: NDArray[np.int64], choices: FewLabels
-) -> Penalty:
+def _choose(readings: Readings, labels: Floats, folds: NDArray[np.int64]) -> Penalty:
     """Return the penalty of the least cross entropy on folds left out."""
 
     def loss(penalty: Penalty) -> float:
@@ -132,15 +129,7 @@ def _choose(
             total += float((np.logaddexp(0, odds) - labels[held_out] * odds).sum())
         return total
 
-    return min(choices.tried, key=loss)
-
-
-def _two_kinds(labels: Floats) -> None:
-    if np.ptp(labels) == 0:
-        raise InputError(
-            "all labels but those of a few conversations are the same: with those left out there "
-            "is nothing to learn; label more conversations of the other kind"
-        )
+    return min(GRID, key=loss)
 
 
 def _measured(
@@ -163,16 +152,8 @@ def _measured(
     return measured
 
 
-ENCODER = "encoder"  # the encoder of heads on metrics, which may have none of their own
-
 Trained: TypeAlias = Literal["engagement", "relevance"]
-
-OUTPUTS = {
-    "engagement": "probability, 0 to 1, that a reply is labelled as engaging; 0.5 is where both "
-    "are equally likely with the classes weighed alike",
-    "relevance": "probability, 0 to 1, that a reply is labelled as relevant; 0.5 is where both "
-    "are equally likely with the classes weighed alike",
-}
+LABELS = {"engagement": "is labelled as engaging", "relevance": "is labelled as relevant"}
 
 
 def train(
@@ -183,9 +164,14 @@ def train(
     reference = f"builtin:{name}"
     folder = models.folder(reference)
     base = models.load(reference, PairClassifier)
+    facts = {
+        "kind": "reply-head",
+        "encoder": folder.card.encoder,
+        "outputs": f"probability, 0 to 1, that a reply {LABELS[name]}; 0.5 is where both are "
+        "equally likely with the classes weighed alike",
+    }
     settings: dict[str, CardValue] = {"base": reference, "base_digest": folder.digest}
-    kind = _Kind("reply-head", name, OUTPUTS[name], folder.card.encoder, f"grice train {name}")
-    return _adapted(kind, base, data, models, directory, settings, seed)
+    return _adapted(name, base, data, models, directory, facts, settings, name, seed)
 
 
 def train_metric(
@@ -194,47 +180,40 @@ def train_metric(
     """Fit a head on top of any metric, which reads its value beside the reply, and write it."""
     check_folder(folder)
     base = metric_classifier(name, models)
+    facts = {
+        "kind": METRIC_HEAD,
+        "encoder": "encoder",
+        "outputs": "probability, 0 to 1, that a reply has the label, with the classes weighed "
+        "alike",
+    }
     settings: dict[str, CardValue] = {"metric": name, "metric_models": base.identity}
-    outputs = "probability, 0 to 1, that a reply has the label, with the classes weighed alike"
-    kind = _Kind(METRIC_HEAD, name, outputs, ENCODER, f"grice train metric {name}")
-    return _adapted(kind, base, data, models, folder, settings, seed)
-
-
-class _Kind(NamedTuple):
-    """Statements in the card of an adapted model."""
-
-    kind: str
-    base: str
-    outputs: str
-    encoder: str
-    command: str
+    return _adapted(name, base, data, models, folder, facts, settings, f"metric {name}", seed)
 
 
 def _adapted(
-    kind: _Kind,
+    name: str,
     base: PairClassifier,
     data: Labelled,
     models: ModelLoader,
     folder: Path,
+    facts: dict[str, str],
     settings: dict[str, CardValue],
+    command: str,
     seed: int,
 ) -> Report:
-    encoder = models.load(f"builtin:{kind.encoder}", Encoder)
+    encoder = models.load(f"builtin:{facts['encoder']}", Encoder)
     adapted = adapt(data, encoder, base, seed=seed)
-    facts = {
+    facts |= {
         "name": folder.resolve().name,
-        "kind": kind.kind,
         "version": "1",
-        "summary": f"{kind.base} adapted to {adapted.report.n} labelled replies",
+        "summary": f"{name} adapted to {adapted.report.n} labelled replies",
         "licence": "yours, as far as your data allow",
-        "encoder": kind.encoder,
         "inputs": "left: history, oldest turn first; right: the reply",
-        "outputs": kind.outputs,
     }
     training: dict[str, CardValue] = {
         "data": [f"{adapted.report.n} labelled replies of your own"],
         "selection": ["penalties: cross entropy on conversations left out"],
-        "command": kind.command,
+        "command": f"grice train {command}",
         "seeds": [seed],
     }
     save_head(folder, adapted.head, facts, training, settings, _quality(adapted.report))

@@ -1,4 +1,4 @@
-"""Logistic regression with a penalty per coefficient, by Newton's method in numpy."""
+"""Logistic regression with a penalty per coefficient, by Newton's method in a trust region."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from grice.models.mlp import single_threaded
 from grice.numeric import logistic
+from grice.stats.estimate import scipy_module
 
 Floats: TypeAlias = NDArray[np.floating]
 
-STEPS = 30
-INNER = 60  # steps of conjugate gradients for one Newton step
+STEPS = 100
 
 
 class Linear(NamedTuple):
@@ -45,74 +45,38 @@ def fit_logistic(
     *,
     penalties: Floats | float,
     weights: Floats | None = None,
-    tolerance: float = 1e-4,
+    tolerance: float = 1e-5,
 ) -> Linear:
     """Return the coefficients of least weighted cross entropy plus penalty.
 
-    Minimised is ``mean(weights * cross entropy) + sum(penalties * coefficients ** 2) / 2``; the
-    bias has no penalty. The problem is convex, so that there is one answer whatever the start.
+    Minimised is ``mean(weights * cross entropy) + sum(penalties * coefficients ** 2) / 2`` until no
+    slope exceeds the tolerance; the bias has no penalty. The problem is convex, so that there is
+    one answer whatever the start.
     """
     x = np.asarray(features)
     y = np.asarray(labels, np.float64)
     n, k = x.shape
     share = (np.ones(n) if weights is None else np.asarray(weights, np.float64)) / n
     ridge = np.append(np.broadcast_to(np.asarray(penalties, np.float64), k), 0.0)
-    solution = np.zeros(k + 1)
+
+    def times(solution: Floats) -> Floats:
+        return np.asarray(x @ solution[:-1].astype(x.dtype) + solution[-1], np.float64)
+
+    def back(rows: Floats) -> Floats:
+        return np.append(np.asarray(x.T @ rows.astype(x.dtype), np.float64), rows.sum())
+
+    def loss(at: Floats) -> tuple[float, Floats]:
+        odds = times(at)
+        value = share @ (np.logaddexp(0, odds) - y * odds) + ridge @ (at * at) / 2
+        return float(value), back(share * (logistic(odds) - y)) + ridge * at
+
+    def curved(at: Floats, step: Floats) -> Floats:
+        chance = logistic(times(at))
+        return back(share * chance * (1 - chance) * times(step)) + ridge * step
+
     with single_threaded():
-        for _ in range(STEPS):
-            logits = _times(x, solution)
-            chance = logistic(logits)
-            slope = _back(x, share * (chance - y)) + ridge * solution
-            if np.abs(slope).max() < tolerance:
-                break
-            curve = share * np.maximum(chance * (1 - chance), 1e-6)
-            step = _conjugate(x, curve, ridge, slope)
-            solution = solution - _length(x, y, share, ridge, solution, step, slope) * step
-    return Linear(solution[:-1], float(solution[-1]))
-
-
-def _times(x: Floats, solution: Floats) -> Floats:
-    return np.asarray(x @ solution[:-1].astype(x.dtype) + solution[-1], np.float64)
-
-
-def _back(x: Floats, rows: Floats) -> Floats:
-    return np.append(np.asarray(x.T @ rows.astype(x.dtype), np.float64), rows.sum())
-
-
-def _conjugate(x: Floats, curve: Floats, ridge: Floats, slope: Floats) -> Floats:
-    """Return the Newton step, solved by conjugate gradients until it is good enough."""
-    step = np.zeros_like(slope)
-    residual = slope.copy()
-    direction = residual.copy()
-    size = float(residual @ residual)
-    enough = size * 1e-4
-    for _ in range(INNER):
-        if size <= enough:
-            break
-        image = _back(x, curve * _times(x, direction)) + ridge * direction
-        pace = size / float(direction @ image)
-        step += pace * direction
-        residual -= pace * image
-        size, before = float(residual @ residual), size
-        direction = residual + size / before * direction
-    return step
-
-
-def _length(
-    x: Floats, y: Floats, share: Floats, ridge: Floats, at: Floats, step: Floats, slope: Floats
-) -> float:
-    """Return how much of the step to take: halved until the loss falls as the slope promises."""
-    loss = _loss(_times(x, at), y, share, ridge, at)
-    promised = float(slope @ step)
-    length = 1.0
-    while length > 1e-4:
-        there = at - length * step
-        if _loss(_times(x, there), y, share, ridge, there) <= loss - 1e-4 * length * promised:
-            return length
-        length /= 2
-    return 0.0
-
-
-def _loss(logits: Floats, y: Floats, share: Floats, ridge: Floats, at: Floats) -> float:
-    entropy = np.logaddexp(0, logits) - y * logits
-    return float((share * entropy).sum() + (ridge * at * at).sum() / 2)
+        found = scipy_module("optimize").minimize(
+            loss, np.zeros(k + 1), jac=True, hessp=curved, method="trust-ncg",
+            options={"gtol": tolerance, "maxiter": STEPS},
+        )  # fmt: skip
+    return Linear(found.x[:-1], float(found.x[-1]))

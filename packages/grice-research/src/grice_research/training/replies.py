@@ -69,16 +69,9 @@ class Penalty(NamedTuple):
 
 
 SPARED = 1e-4
-
 GRID = tuple(
     Penalty(scalars, vectors) for scalars in (0.01, 0.1, 1.0) for vectors in (0.1, 1.0, 100.0)
 )
-
-
-class FewLabels(NamedTuple):
-    """The penalties that are tried for some hundred labels; a large one on vectors is none used."""
-
-    tried: tuple[Penalty, ...] = GRID
 
 
 class Head(NamedTuple):

@@ -25,7 +25,7 @@ from grice.metrics.turn_features import (
     turn_features,
 )
 from grice_research.recipes.coherence.data import WORDED, Rated, Sample, only_weighs, said_again
-from grice_research.recipes.common import Steps, VectorStore
+from grice_research.recipes.common import Steps, VectorStore, layers_of
 
 AXES = 160  # principal axes of the turns that the networks read
 SINGLE, DOUBLE = 2**16, 2**20  # sizes of the tables of words and of neighbours
@@ -331,15 +331,11 @@ def fit_alone(rated: Sequence[Rated], vectors: Vectors, out: Path) -> None:
 
 
 def _joined(nets: list[nn.Sequential]) -> list[tuple[NDArray[np.float32], NDArray[np.float32]]]:
-    firsts, lasts = ([net[place] for net in nets] for place in (1, 4))
-    with torch.no_grad():
-        first = (
-            torch.cat([layer.weight for layer in firsts]).T,
-            torch.cat([layer.bias for layer in firsts]),
-        )
-        last = (torch.cat([layer.weight for layer in lasts], 1).T / len(nets),
-                torch.stack([layer.bias for layer in lasts]).mean(0))  # fmt: skip
-    return [(weight.numpy().copy(), bias.numpy()) for weight, bias in (first, last)]
+    """Return one network whose output is the mean of several."""
+    firsts, lasts = zip(*map(layers_of, nets), strict=True)
+    first, bias = (np.concatenate(parts, axis=-1) for parts in zip(*firsts, strict=True))
+    last, shift = zip(*lasts, strict=True)
+    return [(first, bias), (np.concatenate(last) / len(nets), np.mean(shift, axis=0))]
 
 
 @torch.no_grad()

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from grice.stats.clusters import wilson_interval
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit
@@ -17,12 +19,14 @@ from scipy.stats import spearmanr
 from grice.metrics.coherence import POOLED, WHOLE, dialogue_features
 from grice.metrics.turn_features import NUMBERS, ORDER, Towers
 from grice.models.mlp import quantized
+from grice.stats import correlation
 from grice_research.places import MODELS
 from grice_research.recipes.coherence.arrays import Alone, Item, Prepared, without_length
 from grice_research.recipes.coherence.data import AGAIN_KINDS, HELD_OUT_KINDS, TRAINED
 from grice_research.recipes.coherence.fit import ThreadNet, accuracies, quality_rank, turns_of, wins
 from grice_research.recipes.coherence.words import REACH
-from grice_research.recipes.common import update_card
+from grice_research.recipes.common import figure_of, update_card
+from grice_research.training.logistic import balanced, fit_logistic
 from grice_research.training_texts import record_texts
 
 SHRUNK = 3e-5  # weight of the squared weights beside the loss on twins
@@ -117,18 +121,12 @@ def turn_weights(net: ThreadNet, given: Prepared, items: list[Item]) -> NDArray[
     whole = np.concatenate([[i not in item.broken for i in range(len(item.rows))]
                             for item in items]).astype(np.float64)  # fmt: skip
     spread, middle = np.maximum(rows.std(axis=0), LEAST), rows.mean(axis=0)
-    read = np.column_stack([(rows - middle) / spread, np.ones(len(rows))]).astype(np.float64)
+    read = ((rows - middle) / spread).astype(np.float64)
     counts = np.where(whole == 1, 0.5 / whole.mean(), 0.5 / (1 - whole).mean()) / len(whole)
 
-    def loss(weights: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        logits = read @ weights
-        value = counts @ (np.logaddexp(0, logits) - whole * logits) + SHRUNK * weights @ weights
-        slope = (counts * (expit(logits) - whole)) @ read + 2 * SHRUNK * weights
-        return float(value), slope
-
-    fitted = minimize(loss, np.zeros(read.shape[1]), jac=True, method="L-BFGS-B").x
-    weights = fitted[:-1] / spread
-    return np.append(weights, fitted[-1] - weights @ middle)
+    fitted = fit_logistic(read, whole, penalties=2 * SHRUNK, weights=counts * len(whole))
+    weights = fitted.weights / spread
+    return np.append(weights, fitted.bias - weights @ middle)
 
 
 def liked(net: ThreadNet) -> NDArray[np.float64]:
@@ -200,8 +198,29 @@ def write_model(
         (OUT / name).write_bytes((work / name).read_bytes())
     sharpness = json.loads((work / "misfits.json").read_text("utf-8"))["sharpness"]
     settings = {"decay": towers.decay, "reach": REACH, "sharpness": sharpness}
-    seeds = [_alone(given, state) for state in states]
-    _write(chosen, quality, seeds, sources, settings)
+    each = [Joined([state]) for state in states]
+    seeds = [json.dumps({"accuracy": accuracies(net, given), "quality": quality_rank(net, given)})
+             for net in each]  # fmt: skip
+    shares = "; ".join(f"{share} {part}: {mean:.3f}, {rank:.3f}"
+                       for (share, part), mean, rank in chosen.tried)  # fmt: skip
+    update_card(
+        OUT,
+        files=FILES,
+        settings=settings,
+        quality=quality,
+        data=[*sources, "convai2017: ratings of conversations and messages, without amt50"],
+        broken=list(TRAINED),
+        selection=[
+            "6 % of the conversations of each corpus, held out, and 30 % of the rated ones",
+            f"weights of people's ratings and of the second output {chosen.share}: the best rank "
+            f"of rated conversations that costs at most {GIVEN_UP} of the mean accuracy "
+            f"(weights: accuracy, rank: {shares})",
+            "how much kinds of twins count, and how far weights are shrunk: "
+            "nineteen settings on the same held-out conversations",
+        ],
+        seeds=list(range(len(seeds))),
+        seeds_alone=seeds,
+    )
     record_texts(OUT, texts)
 
 
@@ -231,16 +250,16 @@ def _choose(net: ThreadNet, given: Prepared) -> _Chosen:
         reached = figures(share)
         mean = float(np.mean([np.mean(reached[kind]) for kind in HELD_OUT_KINDS]))
         tried.append((share, mean, float(spearmanr(rated.rows @ whole, people).statistic)))
-        print(share, f"accuracy {mean:.3f}, rank {tried[-1][2]:.3f}",
-              {kind: round(float(np.mean(hits)), 3) for kind, hits in reached.items()})  # fmt: skip
+        print(share, f"accuracy {mean:.3f}, rank {tried[-1][2]:.3f}")
     floor = max(accuracy for _, accuracy, _ in tried) - GIVEN_UP
     share = max((trial for trial in tried if trial[1] >= floor), key=lambda trial: trial[2])[0]
-    quality = [_figure("accuracy, intact above broken, held out", kind, np.mean(hits), len(hits))
-               for kind, hits in figures(share).items()]  # fmt: skip
     right = wins(held.rows @ weights[share], again.rows @ weights[share], again.items)
-    quality += [_figure("accuracy, intact above broken, held out", kind, np.mean(right[kind]),
-                        len(right[kind])) for kind in AGAIN_KINDS]  # fmt: skip
-    quality.append(_rank(rated.rows @ weights[share], people))
+    hits = figures(share) | {kind: right[kind] for kind in AGAIN_KINDS}
+    measure = "accuracy, intact above broken, held out"
+    quality = [_figure(measure, kind, each) for kind, each in hits.items()]
+    rank = correlation(rated.rows @ weights[share], people, kind="spearman")
+    on = "convai2017, held-out conversations: quality"
+    quality.append(figure_of(on, "spearman", rank, COMMAND))
     chosen, bias = _calibrated(weights[share], held, bad)
     turns = turn_weights(net, given, given.items["weigh"])
     return _Chosen(chosen, bias, turns, share, tried, quality)
@@ -253,32 +272,11 @@ def _calibrated(
     rows = [i for i, item in enumerate(bad.items) if item.kind == "deam"]
     raw = np.concatenate([held.rows @ weights, bad.rows[rows] @ weights])
     labels = np.concatenate([np.ones(len(held.rows)), np.zeros(len(rows))])
-    counts = np.where(labels == 1, 0.5 / labels.mean(), 0.5 / (1 - labels).mean())
-    # Numerical search starts nearer when the values are of order one.
     middle, spread = raw.mean(), raw.std()
-
-    def loss(given: NDArray[np.float64]) -> float:
-        logits = np.exp(given[0]) * (raw - middle) / spread + given[1]
-        return float(np.sum(counts * (np.logaddexp(0, logits) - labels * logits)))
-
-    scale, bias = minimize(loss, np.zeros(2), method="Nelder-Mead").x
-    scaled = np.exp(scale) / spread
-    return weights * scaled, float(bias - scaled * middle)
-
-
-def _rank(values: NDArray[np.float64], people: NDArray[np.float64]) -> dict[str, Any]:
-    draw = np.random.default_rng(0)
-    spread = [spearmanr(values[rows], people[rows]).statistic
-              for rows in draw.integers(len(people), size=(1000, len(people)))]  # fmt: skip
-    return {
-        "on": "convai2017, held-out conversations: quality",
-        "measure": "spearman",
-        "value": round(float(spearmanr(values, people).statistic), 4),
-        "low": round(float(np.quantile(spread, 0.025)), 4),
-        "high": round(float(np.quantile(spread, 0.975)), 4),
-        "n": len(people),
-        "command": COMMAND,
-    }
+    column = ((raw - middle) / spread)[:, None]
+    fitted = fit_logistic(column, labels, penalties=0.0, weights=balanced(labels), tolerance=1e-7)
+    scaled = float(fitted.weights[0]) / spread
+    return weights * scaled, float(fitted.bias - scaled * middle)
 
 
 def _pointing(
@@ -294,26 +292,16 @@ def _pointing(
             hits.append(int(values[1:].argmin()) + 1 in item.broken)
             chance.append(len(item.broken - {0}) / (len(outputs) - 1))
         on = f"{kind}; a turn at random is one in {np.mean(chance):.3f}"
-        rows.append(_figure("worst turn is a broken one, held out", on, np.mean(hits), len(hits)))
+        rows.append(_figure("worst turn is a broken one, held out", on, hits))
     return rows
 
 
-def _alone(given: Prepared, state: dict[str, torch.Tensor]) -> str:
-    net = Joined([state])
-    return json.dumps({"accuracy": accuracies(net, given), "quality": quality_rank(net, given)})
-
-
-def _figure(measure: str, on: str, value: float, n: int) -> dict[str, Any]:
-    return {"on": on, "measure": measure, **wilson(value, n), "command": COMMAND}
-
-
-def wilson(value: float, n: int) -> dict[str, float]:
-    """Return a share with Wilson's interval."""
-    z = 1.96
-    centre = (value + z * z / (2 * n)) / (1 + z * z / n)
-    half = z * np.sqrt(value * (1 - value) / n + z * z / (4 * n * n)) / (1 + z * z / n)
-    return {"value": round(float(value), 4), "low": round(float(centre - half), 4),
-            "high": round(float(centre + half), 4), "n": n}  # fmt: skip
+def _figure(measure: str, on: str, hits: Sequence[float]) -> dict[str, Any]:
+    share = float(np.mean(hits))
+    low, high = wilson_interval(share, len(hits))
+    bounds = {"value": share, "low": low, "high": high}
+    rounded = {name: round(bound, 4) for name, bound in bounds.items()}
+    return {"on": on, "measure": measure, **rounded, "n": len(hits), "command": COMMAND}
 
 
 def _save(
@@ -338,29 +326,3 @@ def _save(
             arrays |= {f"{name}_weight_{i}": whole, f"{name}_scale_{i}": scale.astype(np.float32),
                        f"{name}_bias_{i}": bias.astype(np.float32)}  # fmt: skip
     np.savez_compressed(OUT / "head.npz", allow_pickle=False, **arrays)
-
-
-def _write(
-    chosen: _Chosen, quality: list[dict[str, Any]], seeds: list[str], sources: list[str],
-    settings: dict[str, Any],
-) -> None:  # fmt: skip
-    shares = "; ".join(f"{share} {part}: {mean:.3f}, {rank:.3f}"
-                       for (share, part), mean, rank in chosen.tried)  # fmt: skip
-    update_card(
-        OUT,
-        files=FILES,
-        settings=settings,
-        quality=quality,
-        data=[*sources, "convai2017: ratings of conversations and messages, without amt50"],
-        broken=list(TRAINED),
-        selection=[
-            "6 % of the conversations of each corpus, held out, and 30 % of the rated ones",
-            f"weights of people's ratings and of the second output {chosen.share}: the best rank "
-            f"of rated conversations that costs at most {GIVEN_UP} of the mean accuracy "
-            f"(weights: accuracy, rank: {shares})",
-            "how much kinds of twins count, and how far weights are shrunk: "
-            "nineteen settings on the same held-out conversations",
-        ],
-        seeds=list(range(len(seeds))),
-        seeds_alone=seeds,
-    )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -49,15 +48,6 @@ class ThreadNet(nn.Module):
             values = [part.mean(0), ordered[:count].mean(0), ordered[0]]
             columns.append(torch.stack(values, 1).reshape(-1))
         return torch.stack(columns)
-
-
-def fit(given: Prepared, seed: int, out: Path) -> None:
-    """Fit one network, and keep it with what it reaches on the held-out conversations."""
-    if out.exists():
-        return
-    net = train(given, seed)
-    torch.save({"net": net.state_dict(), "seed": seed}, out)
-    print(f"seed {seed}:", accuracies(net, given), quality_rank(net, given), flush=True)
 
 
 def train(given: Prepared, seed: int) -> ThreadNet:

@@ -12,9 +12,10 @@ python -m grice_research.recipes.coherence.train bundle
 from __future__ import annotations
 
 import pickle
+from functools import cache
 from pathlib import Path
+from typing import Any
 
-import numpy as np
 import torch
 
 from grice.metrics.turn_features import Towers
@@ -40,12 +41,8 @@ from grice_research.recipes.coherence.data import (
     rated,
     said_again,
 )
-from grice_research.recipes.coherence.fit import fit
-from grice_research.recipes.common import (
-    VectorStore,
-    exact_encoder,
-    parser_of,
-)
+from grice_research.recipes.coherence.fit import accuracies, quality_rank, train
+from grice_research.recipes.common import VectorStore, exact_encoder, parser_of
 
 WORK = work_folder("coherence")
 RELEVANCE = work_folder("relevance") / "vectors"
@@ -56,16 +53,14 @@ STEPS = ("samples", "encode", "alone", "prepare", "fit", "bundle")
 def samples(data: Path, most: int, workers: int) -> None:
     """Break the conversations and keep them with the rated ones."""
     whole = intact(data)[:most]
-    train = [sample for sample in whole if not sample.held_out]
+    shown = [sample for sample in whole if not sample.held_out]
     held = [sample for sample in whole if sample.held_out]
-    bad = broken(train, TRAINED, 100, workers)
+    bad = broken(shown, TRAINED, 100, workers)
     # The words of a half are enough for the single kinds, and halve what is to be encoded.
-    half = {(sample.source, sample.id) for sample in train[::2]}
-    bad = [
-        sample for sample in bad if sample.kind not in WORDED or (sample.source, sample.id) in half
-    ]
+    half = {(each.source, each.id) for each in shown[::2]}
+    bad = [each for each in bad if each.kind not in WORDED or (each.source, each.id) in half]
     made = {
-        "train": train,
+        "train": shown,
         "held": held,
         "broken": bad,
         "held_broken": broken(held, (*HELD_OUT_KINDS, "deam"), 900, workers),
@@ -76,18 +71,21 @@ def samples(data: Path, most: int, workers: int) -> None:
     print({name: len(samples_of_kind) for name, samples_of_kind in made.items()})
 
 
+@cache
+def made() -> dict[str, Any]:
+    """Return the samples, by their use."""
+    unpickled: dict[str, Any] = pickle.loads((WORK / "samples.pickle").read_bytes())
+    return unpickled
+
+
 def encode(part: int, of: int) -> None:
     """Encode every distinct turn that the relevance recipe has not encoded yet, or a part."""
-    made = pickle.loads((WORK / "samples.pickle").read_bytes())
-    gathered = [sample for name in made for sample in made[name]]
-    gathered += [*weighing(made), *said_again(made["held"])]
+    gathered = [sample for group in made().values() for sample in group]
+    gathered += [*weighing(made()), *said_again(made()["held"])]
     texts = {text for sample in gathered for text in sample.turns}
     for folder in (RELEVANCE, *sorted(WORK.glob("vectors?"))):
         texts -= VectorStore(folder).index.keys()
-    missing = sorted(texts)[part::of]
-    store = VectorStore(WORK / f"vectors{part}")
-    encoder = exact_encoder()
-    store.add(missing, encoder)
+    VectorStore(WORK / f"vectors{part}").add(sorted(texts)[part::of], exact_encoder())
 
 
 def vectors() -> Vectors:
@@ -96,42 +94,16 @@ def vectors() -> Vectors:
 
 
 def towers() -> Towers:
-    """Return the towers that say what comes next: those of the relevance model, kept as they were.
-
-    They are kept beside the other steps' work, so that a later relevance model changes nothing.
-    """
-    kept = WORK / "towers.npz"
-    if not kept.exists():
-        folder = open_folder("relevance")
-        sides = {side: Mlp.load(folder.file(f"{side}.npz")).layers for side in ("left", "right")}
-        arrays = {
-            f"{side}_{part}_{i}": layer[k]
-            for side, layers in sides.items()
-            for i, layer in enumerate(layers)
-            for k, part in enumerate(("weight", "bias"))
-        }
-        decay = np.float64(str(folder.card.settings["decay"]))
-        np.savez(kept, allow_pickle=False, decay=decay, **arrays)
-    with np.load(kept, allow_pickle=False) as file:
-        left, right = ([(file[f"{side}_weight_{i}"], file[f"{side}_bias_{i}"]) for i in range(2)]
-                       for side in ("left", "right"))  # fmt: skip
-        return Towers(Mlp(left), Mlp(right), float(file["decay"]))
+    """Return the towers that say what comes next, those of the relevance model."""
+    folder = open_folder("relevance")
+    left, right = (Mlp.load(folder.file(f"{side}.npz")) for side in ("left", "right"))
+    return Towers(left, right, float(str(folder.card.settings["decay"])))
 
 
 def prepared() -> Prepared:
     """Return the samples as arrays."""
     unpickled: Prepared = pickle.loads((WORK / "prepared.pickle").read_bytes())
     return unpickled
-
-
-def write() -> None:
-    """Write the model, and what texts it was made from."""
-    made = pickle.loads((WORK / "samples.pickle").read_bytes())
-    texts = {text for name in ("train", "held", "broken", "rated")
-             for sample in made[name] for text in sample.turns}  # fmt: skip
-    sources = sorted({sample.source for sample in made["train"]})
-    nets = [WORK / f"seed{seed}.pt" for seed in SEEDS]
-    write_model(prepared(), towers(), Alone.load(WORK / "alone.pickle"), nets, texts, sources)
 
 
 def main() -> None:
@@ -150,19 +122,26 @@ def main() -> None:
     elif arguments.step == "encode":
         encode(arguments.part, arguments.of)
     elif arguments.step == "alone":
-        made = pickle.loads((WORK / "samples.pickle").read_bytes())
-        fit_alone(made["rated"], vectors(), WORK / "alone.pickle")
+        fit_alone(made()["rated"], vectors(), WORK / "alone.pickle")
     elif arguments.step == "prepare":
-        made = pickle.loads((WORK / "samples.pickle").read_bytes())
         words = pickle.loads((WORK / "misfits.pickle").read_bytes())
         alone = Alone.load(WORK / "alone.pickle")
-        prepare(made, Maker(vectors(), towers(), words, alone), WORK)
+        prepare(made(), Maker(vectors(), towers(), words, alone), WORK)
     elif arguments.step == "fit":
         given = prepared()
         for seed in SEEDS if arguments.seed is None else [arguments.seed]:
-            fit(given, seed, WORK / f"seed{seed}.pt")
+            out = WORK / f"seed{seed}.pt"
+            if not out.exists():
+                net = train(given, seed)
+                torch.save({"net": net.state_dict(), "seed": seed}, out)
+                print(f"seed {seed}:", accuracies(net, given), quality_rank(net, given), flush=True)
     else:
-        write()
+        texts = {text for name in ("train", "held", "broken", "rated")
+                 for sample in made()[name] for text in sample.turns}  # fmt: skip
+        sources = sorted({sample.source for sample in made()["train"]})
+        nets = [WORK / f"seed{seed}.pt" for seed in SEEDS]
+        alone = Alone.load(WORK / "alone.pickle")
+        write_model(prepared(), towers(), alone, nets, texts, sources)
 
 
 if __name__ == "__main__":

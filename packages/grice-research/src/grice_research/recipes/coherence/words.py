@@ -16,7 +16,7 @@ import json
 import pickle
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from random import Random
 from typing import Any, NamedTuple
@@ -70,11 +70,7 @@ class _Pool(NamedTuple):
 
 
 def exchanges(samples: Sequence[Sample], seed: int) -> list[list[Exchanged]]:
-    """Return for each conversation some of its turns with other words.
-
-    Each turn once with words of the same conversation, and once in another way: words of the same
-    kind from elsewhere, any words, words left out or in another order.
-    """
+    """Return for each conversation some of its turns with other words, each turn in two ways."""
     pool = _pool(samples[:POOL])
     return [_of(sample, Random(f"{seed}:{i}"), pool) for i, sample in enumerate(samples)]
 
@@ -168,9 +164,7 @@ def _swapped(original: str, draw: Random, _: _Pool) -> str | None:
     return " ".join(parts)
 
 
-_WAYS: dict[str, Callable[[str, Random, _Pool], str | None]] = {
-    "stranger": _strangers, "any": _any, "drop": _dropped, "swap": _swapped,
-}  # fmt: skip
+_WAYS = {"stranger": _strangers, "any": _any, "drop": _dropped, "swap": _swapped}
 
 
 def _marked(kind: str, original: str, text: str) -> Exchanged:
@@ -329,9 +323,8 @@ def _join(states: Sequence[dict[str, torch.Tensor]]) -> None:
     """Write one network whose output is the mean of several."""
     first = np.concatenate([state["first.weight"].numpy() for state in states]).T
     bias = np.concatenate([state["first.bias"].numpy() for state in states])
-    last = np.concatenate([state["last.weight"].numpy() for state in states], axis=1).T / len(
-        states
-    )
+    last = np.concatenate([state["last.weight"].numpy() for state in states], axis=1).T
+    last = last / len(states)
     shift = np.mean([state["last.bias"].numpy() for state in states], axis=0)
     Mlp([(first, bias), (last, shift)]).save(WORK / "misfits.npz", int8=True)
     sharpness = float(np.mean([state["sharpness"].exp().item() for state in states]))

@@ -41,11 +41,7 @@ from grice_research.recipes.common import (
     update_card,
 )
 from grice_research.recipes.relevance.corpora import normalise
-from grice_research.recipes.sense.sources import (
-    evaluated,
-    is_stated,
-    written_items,
-)
+from grice_research.recipes.sense.sources import evaluated, is_stated, written_items
 from grice_research.roc import roc_areas
 
 FOLDS = 6  # every sixth premise is kept back
@@ -65,19 +61,10 @@ class Sentences(NamedTuple):
     validation: bool
 
 
-def is_kept_back(group: str) -> bool:
-    """Return whether pairs of a premise, a group or a conversation are not learned from."""
-    return crc32(group.encode()) % FOLDS == 0
-
-
 def _pair(first: str, second: str, source: str, group: str, *, contradicts: bool) -> Sentences:
-    return Sentences(
-        first.strip()[-CHARACTERS:],
-        second.strip()[:CHARACTERS],
-        contradicts,
-        source,
-        is_kept_back(group),
-    )
+    texts = first.strip()[-CHARACTERS:], second.strip()[:CHARACTERS]
+    kept_back = crc32(group.encode()) % FOLDS == 0
+    return Sentences(*texts, contradicts, source, kept_back)
 
 
 def snli(data: Path) -> Iterator[Sentences]:
@@ -243,9 +230,8 @@ def read(rows: Sequence[Sentences], threads: int) -> Read:
     known: dict[str, int] = {}
     for start in range(0, len(texts), PORTION):
         part = texts[start : start + PORTION]
-        for i, (text, hidden) in enumerate(
-            zip(part, encoder.hidden_states(part), strict=True), start
-        ):
+        read_part = zip(part, encoder.hidden_states(part), strict=True)
+        for i, (text, hidden) in enumerate(read_part, start):
             own = tokens(text, hidden)
             count = len(own.words)
             states[i, :count], negates[i, :count] = own.states, own.negates
@@ -314,16 +300,13 @@ def _softmax(scores: torch.Tensor, real: torch.Tensor) -> torch.Tensor:
     return torch.softmax(scores.masked_fill(~real[:, None], -1e4), -1)
 
 
-def batch(given: Read, rows: NDArray[np.int64]) -> tuple[Side, Side]:
-    """Return both sides of some pairs, as long as the longest of them."""
-    return _side(given, given.premises[rows]), _side(given, given.hypotheses[rows])
-
-
-def _side(given: Read, texts: torch.Tensor) -> Side:
-    most = int(given.counts[texts].max())
-    real = torch.arange(most)[None] < given.counts[texts][:, None]
-    cut = (given.states[texts, :most].float(), given.words[texts, :most])
-    return Side(*cut, given.negates[texts, :most], real)
+def batch(given: Read, rows: NDArray[np.int64]) -> Iterator[Side]:
+    """Yield both sides of some pairs, as long as the longest of them."""
+    for texts in (given.premises[rows], given.hypotheses[rows]):
+        most = int(given.counts[texts].max())
+        real = torch.arange(most)[None] < given.counts[texts][:, None]
+        cut = (given.states[texts, :most].float(), given.words[texts, :most])
+        yield Side(*cut, given.negates[texts, :most], real)
 
 
 def train(
@@ -341,10 +324,10 @@ def train(
         losses = []
         for part in _batches(draw.permutation(learned)[: count * BATCH], lengths, draw):
             odds = net(*batch(given, part))
-            each = functional.binary_cross_entropy_with_logits(
-                odds, given.labels[part], reduction="none"
+            loss = functional.binary_cross_entropy_with_logits(
+                odds, given.labels[part], weights[part]
             )
-            losses.append(step((each * weights[part]).mean()))
+            losses.append(step(loss))
         loss_mean = round(float(np.mean(losses)), 4)
         print(json.dumps({"seed": seed, "epoch": epoch, "loss": loss_mean}), flush=True)
     return net.eval()
@@ -379,15 +362,6 @@ def quality(
         yield figure_of(f"pairs kept back: {source}", "AUC", area, command, len(places))
 
 
-def write(folder: Path, nets: Sequence[Attention], figures: list[dict[str, object]]) -> None:
-    """Write the model."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for number, net in enumerate(nets):
-        net.save(folder, number)
-    files = [f"{part}-{i}.npz" for i in range(len(nets)) for part in PARTS]
-    update_card(folder, files=files, quality=figures)
-
-
 def main() -> None:
     parser = parser_of(__doc__)
     parser.add_argument("--threads", type=int, default=1)
@@ -405,7 +379,12 @@ def main() -> None:
     figures = list(quality(validation, np.mean(each, axis=0), COMMAND))
     for figure in figures:
         print(json.dumps(figure))
-    write(MODELS / "contradiction", nets, figures)
+    folder = MODELS / "contradiction"
+    folder.mkdir(parents=True, exist_ok=True)
+    for number, net in enumerate(nets):
+        net.save(folder, number)
+    files = [f"{part}-{i}.npz" for i in range(len(nets)) for part in PARTS]
+    update_card(folder, files=files, quality=figures)
 
 
 if __name__ == "__main__":

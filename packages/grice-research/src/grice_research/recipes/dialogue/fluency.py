@@ -17,7 +17,7 @@ from grice.metrics.fluency import FEWEST_WORDS, FluencyReader, mean_nats
 from grice.models.loader import ModelLoader
 from grice_research.places import MODELS
 from grice_research.recipes.common import figure_of, parser_of, update_card
-from grice_research.recipes.dialogue.trials import trials
+from grice_research.recipes.dialogue.weigh import trials
 from grice_research.recipes.review.data import fit
 from grice_research.roc import roc_areas
 

@@ -1,14 +1,16 @@
 """Learns the small model of what is said: replies given the turns before them, and given nothing.
 
     python -m grice_research.recipes.dialogue.train --data ../shared/data
+    python -m grice_research.recipes.dialogue.train bundle --data ../shared/data
 
-A stopped run goes on where it was.
+A stopped run goes on where it was; ``bundle`` writes the model to the folder ``bundle`` in it.
 """
 
 from __future__ import annotations
 
 import math
 import time
+from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -16,21 +18,22 @@ from typing import NamedTuple
 import numpy as np
 import torch
 from tokenizers import Tokenizer
-from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from grice.knowledge.generative import END_OF_TEXT, START
 from grice.models.folder import open_folder
 from grice_research.places import work_folder
-from grice_research.recipes.common import parser_of
+from grice_research.recipes.common import parser_of, rows_of, update_card
+from grice_research.recipes.generator.bundle import write_engine
 from grice_research.recipes.generator.data import Sheet, make_tokenizer, padded
 from grice_research.recipes.generator.model import Shape, TailModel
-from grice_research.recipes.generator.train import Log, State, Team, sheet_loss, start_pieces
+from grice_research.recipes.generator.train import Log, State, pace, sheet_loss, start_pieces
 from grice_research.recipes.relevance.corpora import (
     Dialogue,
     evaluated_texts,
     normalise,
     read_dialogues,
 )
+from grice_research.training_texts import record_texts
 
 LAST, BEFORE = 28, 12  # words that are read of the end of the last turn, and of the turn before it
 BETWEEN = " | "
@@ -94,6 +97,8 @@ def _utterances(dialogue: Dialogue, evaluated: set[str]) -> Iterator[Utterance]:
 
 
 WORK = work_folder("dialogue")
+WEIGHED = WORK / "weighed.jsonl"
+FILES = ("config.json", "model.bin", "shared_vocabulary.json", "tokenizer.json", "usual.npy")
 PIECES = 5000
 WITHOUT = 0.15  # share of the replies that are learned without the turns before them
 WATCHED = 1200
@@ -193,12 +198,8 @@ def held_out(model: TailModel, rows: Rows, *, hidden: bool) -> float:
 
 def learn(
     model: TailModel, training: Rows, watched: Rows, plan: Plan, seed: int, out: Path
-) -> TailModel:
-    state, log = State(out / "state.pt", model, Team(0, 1)), Log(out / "log.jsonl")
-    mean = AveragedModel(model, multi_avg_fn=get_ema_multi_avg_fn(plan.kept))
-    kept = out / "mean.pt"
-    if kept.exists():
-        mean.load_state_dict(torch.load(kept, weights_only=True))
+) -> None:
+    state, log = State(out / "state.pt", model, plan.kept), Log(out / "log.jsonl")
     since, losses, seen = time.time(), [], 0
     for chosen in batches(training, plan.size, seed, state.step):
         if state.step >= plan.steps:
@@ -206,48 +207,32 @@ def learn(
         model.train()
         random = np.random.default_rng([seed, 7, state.step])
         loss, pieces = loss_of(model, training, chosen, random.random(len(chosen)) < WITHOUT)
-        rise = (state.step + 1) / plan.warmup
-        fall = max(0.02, (plan.steps - state.step) / (plan.falling * plan.steps))
-        state.update(loss / pieces, plan.rate * min(1.0, rise, fall))
-        mean.update_parameters(model)
+        state.update(loss / pieces, pace(state.step, plan.steps, plan, plan.rate))
         losses.append(float(loss.detach()) / pieces)
         seen += pieces
         if state.step % plan.saved_every == 0 or state.step == plan.steps:
-            given, alone = (held_out(mean.module, watched, hidden=h) for h in (False, True))
+            given, alone = (held_out(state.watched, watched, hidden=h) for h in (False, True))
             log(step=state.step, loss=float(np.mean(losses)), given=math.exp(given),
                 alone=math.exp(alone), seconds=time.time() - since, pieces=seen)  # fmt: skip
             since, losses, seen = time.time(), [], 0
             state.save()
-            torch.save(mean.state_dict(), kept.with_suffix(".new"))
-            kept.with_suffix(".new").replace(kept)
-            torch.save(mean.module.state_dict(), out / "model.pt")
-    return mean.module
+            torch.save(state.watched.state_dict(), out / "model.pt")
 
 
-def main() -> None:
-    parser = parser_of(__doc__)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--steps", type=int, default=Plan().steps)
-    parser.add_argument("--minilm", default="sentence-transformers/all-MiniLM-L6-v2")
-    parser.add_argument("--out", type=Path, default=WORK / "seed0")
-    options = parser.parse_args()
-    torch.set_num_threads(1)
-    options.out.mkdir(parents=True, exist_ok=True)
+def train(options: Namespace) -> None:
     corpus = read_utterances(options.data)
     tokenizer = _tokenizer(options.out, [utterance.reply for utterance in corpus.training])
     tokenizer.save(str(options.out / "tokenizer.json"))
     shape = shape_of(tokenizer)
     torch.manual_seed(options.seed)
     model = TailModel(shape, 0.0)
-    plan = Plan(steps=options.steps)
     if not (options.out / "state.pt").exists():
         start_pieces(model, tokenizer, options.minilm)
-    random = np.random.default_rng(0)
-    some = random.permutation(len(corpus.validation))[:WATCHED]
+    some = np.random.default_rng(0).permutation(len(corpus.validation))[:WATCHED]
     training = code(tokenizer, corpus.training, shape)
     watched = code(tokenizer, [corpus.validation[i] for i in some], shape)
     print(f"{len(corpus.training):,} replies, {len(corpus.validation):,} held out", flush=True)
-    learn(model, training, watched, plan, options.seed, options.out)
+    learn(model, training, watched, Plan(steps=options.steps), options.seed, options.out)
 
 
 def _tokenizer(folder: Path, texts: list[str]) -> Tokenizer:
@@ -256,6 +241,45 @@ def _tokenizer(folder: Path, texts: list[str]) -> Tokenizer:
         return Tokenizer.from_file(str(kept))
     teacher = Tokenizer.from_file(str(open_folder("encoder").file("tokenizer.json")))
     return make_tokenizer(teacher, texts, (), PIECES)
+
+
+def bundle(options: Namespace) -> None:
+    """Write the trained model as a folder that opens by path or ships."""
+    out = options.to or options.out / "bundle"
+    tokenizer = Tokenizer.from_file(str(options.out / "tokenizer.json"))
+    model = TailModel(shape_of(tokenizer), 0.0)
+    model.load_state_dict(torch.load(options.out / "model.pt", weights_only=True))
+    write_engine(model, tokenizer, out)
+    corpus = read_utterances(options.data)
+    np.save(out / "usual.npy", usual(tokenizer, corpus))
+    quality = list(rows_of(WEIGHED)) if WEIGHED.exists() else ()  # figures of weigh.py
+    held_out = [f"{len(corpus.validation):,} replies of held-out conversations"]
+    update_card(out, "dialogue", files=FILES, quality=quality, selection=held_out)
+    record_texts(out, (text for utterance in (*corpus.training, *corpus.validation)
+                       for text in (*utterance.query.split(" | "), utterance.reply)))  # fmt: skip
+
+
+def usual(tokenizer: Tokenizer, corpus: Utterances) -> np.ndarray:
+    """Return the log share of each piece in the replies that are learned, their ends included."""
+    rows = code(tokenizer, corpus.training, shape_of(tokenizer))
+    counts = np.full(tokenizer.get_vocab_size(), 0.5)
+    for reply, share in zip(rows.replies, rows.corpora.tolist(), strict=True):
+        np.add.at(counts, reply[1:], share)
+    return np.log(counts / counts.sum()).astype(np.float16)
+
+
+def main() -> None:
+    parser = parser_of(__doc__)
+    parser.add_argument("step", nargs="?", choices=("train", "bundle"), default="train")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--steps", type=int, default=Plan().steps)
+    parser.add_argument("--minilm", default="sentence-transformers/all-MiniLM-L6-v2")
+    parser.add_argument("--out", type=Path, default=WORK / "seed0")
+    parser.add_argument("--to", type=Path, help="of bundle: another folder than that in --out")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    options.out.mkdir(parents=True, exist_ok=True)
+    (bundle if options.step == "bundle" else train)(options)
 
 
 if __name__ == "__main__":

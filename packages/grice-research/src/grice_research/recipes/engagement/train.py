@@ -1,24 +1,19 @@
-"""Make the engagement bundle.
+"""Make the engagement model.
 
-python -m grice_research.recipes.engagement.train compare --data ../shared/data [--research]
-python -m grice_research.recipes.engagement.train bundle  --data ../shared/data [--research]
+python -m grice_research.recipes.engagement.train bundle --data ../shared/data
 """
 
 from __future__ import annotations
 
-import json
-import math
-from collections.abc import Iterator, Sequence
-from itertools import pairwise, product
+from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from grice.models.folder import shipped_models
 from grice.models.protocols import Pair
-from grice.stats import partial_correlation
 from grice.text.language import unreadable
 from grice_research.places import work_folder
 from grice_research.recipes.common import (
@@ -29,7 +24,7 @@ from grice_research.recipes.common import (
     update_card,
 )
 from grice_research.recipes.relevance.corpora import EVALUATED, evaluated_texts, normalise
-from grice_research.training.replies import Penalty, Readings, fit_head, read_replies
+from grice_research.training.replies import Penalty, fit_head, read_replies
 from grice_research.training_texts import record_texts
 
 GOOD = ("Good", "Excellent")  # of Topical-Chat's Poor, Not Good, Passable, Good and Excellent
@@ -152,157 +147,56 @@ def _text(turn: str | dict[str, str]) -> str:
 MOST = 2500  # labels of a source that are drawn
 WORK = work_folder("engagement")
 RELEVANCE = work_folder("relevance") / "vectors"
-LENGTH = ("words", "letters per word")
-COSINE = "likeness to the turn before"
-WAYS = {
-    "length alone": Penalty(scalars=100.0, vectors=100.0, spared=LENGTH),
-    "length and likeness": Penalty(scalars=100.0, vectors=100.0, spared=(*LENGTH, COSINE)),
-    "what is counted": Penalty(vectors=100.0),
-    "and vectors, 1.0": Penalty(vectors=1.0),
-    "and vectors, 0.1": Penalty(vectors=0.1),
-    "and vectors, 0.03": Penalty(vectors=0.03),
-}
-"""Penalties that were tried; one of 100 leaves its features out."""
-
-OF_PEOPLE = ("topical_chat ratings of replies", "convai2017 ratings of people's messages")
-"""Ratings of replies by people, which engagement is about; a metric of its own,
-relevance, is there for what bots do worst."""
-
-REPLIES = (
-    *OF_PEOPLE,
+WAY, PENALTY = "and vectors, 0.1", Penalty(vectors=0.1)
+"""Of six penalties, tried on two sets of sources, the one that carried over best: by the rank
+correlation given length with ratings of single replies in corpora that were left out."""
+SOURCES = (
+    "topical_chat ratings of replies",
+    "convai2017 ratings of people's messages",
     "convai2017 ratings of bots' messages",
     "ab_redial interest of replies",
 )
-"""Ratings of single replies: each is judged by what was fitted on other corpora."""
-
-MIXES = {
-    "replies": REPLIES,
-    "people": (*OF_PEOPLE, "ab_redial interest of replies"),
-}
-"""Sets of sources that were tried."""
+"""Ratings of single replies, that learn; those of conversations carried over worse."""
 
 
-class Material(NamedTuple):
-    """Labels with what the head reads of them."""
-
-    labels: list[LabelledReply]
-    readings: Readings
-    sources: NDArray[np.int64]
-    names: tuple[str, ...]
-    excluded: str
-
-    @property
-    def truth(self) -> NDArray[np.float64]:
-        return np.array([label.label for label in self.labels], np.float64)
-
-
-def material(data: Path) -> Material:
-    """Read and encode every labelled reply; vectors are kept in the work folder."""
-    replies = [
-        reply
-        for reply in labelled_replies(data)
-        if not unreadable(reply.pair.right) and not unreadable(reply.pair.left[0])
-    ]
-    labels, excluded = without_evaluated(replies, data)
-    names = tuple(dict.fromkeys(label.source for label in labels))
-    labels = _drawn(labels, names)
-    WORK.mkdir(exist_ok=True)
-    texts = {text for label in labels for text in (*label.pair.left, label.pair.right)}
-    encoder = StoredEncoder(texts, VectorStore(RELEVANCE), VectorStore(WORK / "vectors"))
-    readings = read_replies([label.pair for label in labels], encoder)
-    sources = np.array([names.index(label.source) for label in labels])
-    return Material(labels, readings, sources, names, excluded)
-
-
-def _drawn(labels: list[LabelledReply], names: Sequence[str]) -> list[LabelledReply]:
+def drawn(labels: list[LabelledReply]) -> list[LabelledReply]:
     """Return at most :data:`MOST` labels of each source, in their order."""
     random = np.random.default_rng(0)
     rows: list[int] = []
-    for name in names:
+    for name in dict.fromkeys(label.source for label in labels):
         own = np.array([i for i, reply in enumerate(labels) if reply.source == name])
         rows += random.permutation(own)[:MOST].tolist()
     return [labels[i] for i in sorted(rows)]
 
 
-def of_sources(stuff: Material, mix: tuple[str, ...]) -> NDArray[np.bool_]:
-    """Return which labels are of some sources."""
-    return np.array([label.source in mix for label in stuff.labels])
-
-
-def carried_over(
-    stuff: Material, mix: tuple[str, ...], penalty: Penalty, judged: tuple[str, ...]
-) -> dict[str, list[float | None]]:
-    """Return by source the rank correlation given length, fitted on the other corpora."""
-    corpora = np.array([label.source.split()[0] for label in stuff.labels])
-    used = of_sources(stuff, mix)
-    by_source = {}
-    for source in judged:
-        out = stuff.sources == stuff.names.index(source)
-        kept = np.flatnonzero(used & (corpora != source.split()[0]))
-        head = fit_head(
-            stuff.readings.at(kept),
-            stuff.truth[kept],
-            penalty,
-            sources=np.unique(stuff.sources[kept], return_inverse=True)[1],
-        )
-        rows = np.flatnonzero(out)
-        estimate = partial_correlation(
-            head(stuff.readings.at(rows)).tolist(),
-            stuff.truth[rows].tolist(),
-            [[_log_words(stuff.labels[row]) for row in rows]],
-            groups=[stuff.labels[row].group for row in rows],
-        )
-        by_source[source] = [estimate.value, estimate.low, estimate.high]
-    return by_source
-
-
-def _log_words(label: LabelledReply) -> float:
-    return math.log1p(len(label.pair.right.split()))
-
-
-def compare(stuff: Material, log: Path, judged: tuple[str, ...]) -> None:
-    """Write what each set of sources and way of penalising carries over, one line each."""
-    with log.open("w") as lines:
-        for (name, mix), (way, penalty) in product(MIXES.items(), WAYS.items()):
-            by_source = carried_over(stuff, mix, penalty, judged)
-            mean = sum(value or 0.0 for value, *_ in by_source.values()) / len(by_source)
-            lines.write(json.dumps({"mix": name, "way": way, "mean": mean, **by_source}) + "\n")
-            lines.flush()
-            print(name, way, round(mean, 4), by_source, flush=True)
-
-
-def write_model(stuff: Material, log: Path, folder: Path) -> None:
-    """Fit what carried over best on all labels and write the model."""
-    rows: list[dict[str, Any]] = [json.loads(line) for line in log.read_text().splitlines()]
-    best = max(rows, key=lambda row: row["mean"])
-    mix, way = best["mix"], best["way"]
-    sources = MIXES[mix]
-    used = np.flatnonzero(of_sources(stuff, sources))
-    head = fit_head(
-        stuff.readings.at(used),
-        stuff.truth[used],
-        WAYS[way],
-        sources=np.unique(stuff.sources[used], return_inverse=True)[1],
-    )
-    folder.mkdir(exist_ok=True)
-    settings = {"reads": way, **head.save(folder)}
-    update_card(folder, files=["head.npz"], settings=settings, excluded=stuff.excluded)
-    # Those that only chose the sources count too.
-    texts = {text for label in stuff.labels for text in (*label.pair.left, label.pair.right)}
-    record_texts(folder, texts)
-
-
 def main() -> None:
     parser = parser_of(__doc__)
-    parser.add_argument("step", choices=["compare", "bundle"])
+    parser.add_argument("step", choices=["bundle"])
     options = parser.parse_args()
-    stuff = material(options.data)
-    log = WORK / "compare_default.jsonl"
-    print(stuff.excluded, flush=True)
-    if options.step == "compare":
-        compare(stuff, log, REPLIES)
-    else:
-        write_model(stuff, log, shipped_models()["encoder"].parent / "engagement")
+    replies = [
+        reply
+        for reply in labelled_replies(options.data)
+        if not unreadable(reply.pair.right) and not unreadable(reply.pair.left[0])
+    ]
+    labels, excluded = without_evaluated(replies, options.data)
+    print(excluded, flush=True)
+    labels = drawn(labels)
+    # Those of conversations only chose the sources, and count as learned texts too.
+    texts = {text for label in labels for text in (*label.pair.left, label.pair.right)}
+    labels = [label for label in labels if label.source in SOURCES]
+    WORK.mkdir(exist_ok=True)
+    encoder = StoredEncoder(texts, VectorStore(RELEVANCE), VectorStore(WORK / "vectors"))
+    head = fit_head(
+        read_replies([label.pair for label in labels], encoder),
+        np.array([label.label for label in labels], np.float64),
+        PENALTY,
+        sources=np.array([SOURCES.index(label.source) for label in labels]),
+    )
+    folder = shipped_models()["encoder"].parent / "engagement"
+    folder.mkdir(exist_ok=True)
+    settings = {"reads": WAY, **head.save(folder)}
+    update_card(folder, files=["head.npz"], settings=settings, excluded=excluded)
+    record_texts(folder, texts)
 
 
 if __name__ == "__main__":

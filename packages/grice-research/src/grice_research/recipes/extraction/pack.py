@@ -61,14 +61,8 @@ def replies(data: Path, part: str) -> list[Reply]:
     return made
 
 
-class Cells(NamedTuple):
-    """Replies times relations: where people gave a triple, and where they were asked for one."""
-
-    positive: np.ndarray
-    asked: np.ndarray
-
-
-def cells(every: list[Reply]) -> Cells:
+def cells(every: list[Reply]) -> tuple[np.ndarray, np.ndarray]:
+    """Return, replies times relations, where people gave a triple, and were asked for one."""
     positive = np.array([[name in reply.gold for name in RELATIONS] for reply in every])
     asked = positive.copy()
     for column in range(len(RELATIONS)):
@@ -76,7 +70,7 @@ def cells(every: list[Reply]) -> Cells:
         for first, last in pairwise(rows):
             if last - first <= GAP:
                 asked[first:last, column] = True
-    return Cells(positive, asked)
+    return positive, asked
 
 
 NOTHING = -1e3  # score of a cell without any pair of events
@@ -145,9 +139,8 @@ def main() -> None:
     least = float(1 / (1 + np.exp(-np.quantile(odds, 1 - RATE))))
     counted = f"{len(everyday)} replies; dropped for an evaluated text: {dropped}"
     write(arguments.out, scale, least, counted)
-    record_texts(
-        arguments.out, (t for exchange in everyday for t in (exchange.previous, exchange.reply))
-    )
+    texts = (text for each in everyday for text in (each.previous, each.reply))
+    record_texts(arguments.out, texts)
 
 
 def sampled(data: Path, each: int) -> tuple[list[ContextResponse], int]:
@@ -178,7 +171,9 @@ def exchanges(path: Path) -> Iterator[tuple[str, str]]:
                 yield before["text"].strip(), after["text"].strip()
 
 
-def bases(scores: np.ndarray, known: Cells, train: list[Reply]) -> dict[str, float]:
+def bases(
+    scores: np.ndarray, known: tuple[np.ndarray, np.ndarray], train: list[Reply]
+) -> dict[str, float]:
     """Return the log odds of each relation where a pair can hold it.
 
     A pair can hold a reaction only if a mood is told, and then people mostly find one.
@@ -187,8 +182,8 @@ def bases(scores: np.ndarray, known: Cells, train: list[Reply]) -> dict[str, flo
     odds = FREQUENT * np.log(written / written.mean())
     for reaction in (False, True):
         columns = [i for i, name in enumerate(RELATIONS) if name.endswith("React") == reaction]
-        some = (known.asked & (scores > NOTHING))[:, columns]
-        rate = known.positive[:, columns][some].mean()
+        positive, asked = (part[:, columns] for part in known)
+        rate = positive[asked & (scores > NOTHING)[:, columns]].mean()
         odds[columns] += np.log(rate / (1 - rate))
     return {name: round(float(value), 2) for name, value in zip(RELATIONS, odds, strict=True)}
 
@@ -209,9 +204,8 @@ def log_odds(scores: np.ndarray, scale: dict[str, Scale]) -> np.ndarray:
     for column, name in enumerate(RELATIONS):
         some = scores[:, column] > NOTHING
         bend = scale[name]
-        odds[some, column] = (
-            bend.base + bend.slope * (scores[some, column] - bend.centre) / bend.spread
-        )
+        apart = (scores[some, column] - bend.centre) / bend.spread
+        odds[some, column] = bend.base + bend.slope * apart
     return odds
 
 

@@ -31,6 +31,7 @@ from grice_research.recipes.generator.data import Material, material
 from grice_research.recipes.generator.model import Attention, Inner, Shape, TailModel
 from grice_research.recipes.generator.train import WORK
 from grice_research.recipes.plausibility.data import learned, read_population, training_examples
+from grice_research.training.logistic import fit_logistic
 from grice_research.training_texts import record_selection, record_texts
 
 
@@ -147,24 +148,11 @@ def calibrated(data: Path, knowledge: GenerativeKnowledge) -> Calibration:
     kept = np.array([likelihood is not None for likelihood in likelihoods])
     values = np.array([likelihood for likelihood in likelihoods if likelihood is not None])
     labels, names = labels[kept], names[kept]
-    relations, codes = np.unique(names, return_inverse=True)
-    inputs = torch.from_numpy(values).double()
-    wanted = torch.from_numpy(labels).double()
-    weights = torch.zeros(2, dtype=torch.double, requires_grad=True)
-    levels = torch.zeros(len(relations), dtype=torch.double, requires_grad=True)
-    optimiser = torch.optim.LBFGS([weights, levels], max_iter=300)
-
-    def loss() -> torch.Tensor:
-        optimiser.zero_grad()
-        logits = inputs @ weights + levels[torch.from_numpy(codes)]
-        value = torch.nn.functional.binary_cross_entropy_with_logits(logits, wanted)
-        value.backward()
-        return value
-
-    optimiser.step(loss)
-    given, usual = weights.detach().tolist()
+    levels = (names[:, None] == np.unique(names)[1:]).astype(float)
+    columns = np.concatenate([values, levels], axis=1)
+    given, usual, *_ = fit_logistic(columns, labels, penalties=0.0, tolerance=1e-7).weights
     scores = values @ np.array([given, usual])
-    return Calibration(round(given, 4), round(usual, 4), round(float(-np.median(scores)), 4))
+    return Calibration(*(round(float(v), 4) for v in (given, usual, -np.median(scores))))
 
 
 def seen(data: Path, heads: Material) -> Iterator[str]:

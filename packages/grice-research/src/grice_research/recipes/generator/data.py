@@ -216,13 +216,9 @@ def code_texts(tokenizer: Tokenizer, texts: Sequence[str], longest: int) -> list
 
 
 def code_heads(
-    tokenizer: Tokenizer,
-    heads: Sequence[Head],
-    vectors: Sequence[int],
-    *,
-    source_length: int,
+    tokenizer: Tokenizer, heads: Sequence[Head], vectors: Sequence[int], *, source_length: int,
     target_length: int,
-) -> list[Coded]:
+) -> list[Coded]:  # fmt: skip
     sources = code_texts(tokenizer, [plain_event(head.text) for head in heads], source_length)
     tails = code_texts(
         tokenizer, [tail for head in heads for _, tail in head.tails], target_length - 1

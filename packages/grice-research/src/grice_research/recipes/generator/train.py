@@ -9,12 +9,12 @@ where it was; ``--smoke`` runs through all three in two minutes.
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 import pickle
 import time
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, count, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -125,8 +125,7 @@ class Plan(NamedTuple):
     saved_every: int = 50
     third_steps: int = 1000
     third_rate: float = 6e-4
-    kept: float = 0.998
-    """Share of the mean of the weights that stays at each step of the third part."""
+    kept: float = 0.998  # share of the mean of the weights that stays at a step of the third part
 
 
 SMOKE = Plan(first_steps=40, second_steps=60, warmup=10, saved_every=30, third_steps=30)
@@ -135,51 +134,40 @@ SMOKE = Plan(first_steps=40, second_steps=60, warmup=10, saved_every=30, third_s
 def main() -> None:
     parser = parser_of(__doc__)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--workers", type=int, default=1, help="processes that learn together")
-    parser.add_argument("--rank", type=int, default=0, help="which of them this one is")
-    parser.add_argument("--prepare", action="store_true", help="only read the corpora")
     parser.add_argument("--smoke", action="store_true")
     parser.add_argument("--minilm", default="sentence-transformers/all-MiniLM-L6-v2")
     parser.add_argument("--out", type=Path, default=WORK / "seed0")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     arguments.out.mkdir(parents=True, exist_ok=True)
-    plan = SMOKE if arguments.smoke else Plan()
-
     prepared = arguments.out / "prepared.pickle"
     if not prepared.exists():
         made = prepare(arguments.data)
         prepared.write_bytes(pickle.dumps(tuple(made)))
         (arguments.out / "tokenizer.json").write_text(made.tokenizer, "utf-8")
-    if arguments.prepare:
-        return
     read = Prepared(*pickle.loads(prepared.read_bytes()))
     tokenizer = Tokenizer.from_str(read.tokenizer)
     torch.manual_seed(arguments.seed)
     model = TailModel(Shape(tokenizer.get_vocab_size()), DROPOUT)
-    team = team_of(arguments)
     if not (arguments.out / "first.pt").exists():
         start_pieces(model, tokenizer, arguments.minilm)
-    log = Log(arguments.out / "log.jsonl" if team.rank == 0 else None)
-    learning = Learning(model, read, VectorStore(VECTORS).matrix(), plan, arguments, log)
-    learning.vectors(team)
-    learning.tails(team)
-    if team.rank == 0:
-        torch.save(learning.more_tails().state_dict(), arguments.out / "model.pt")
+    plan = SMOKE if arguments.smoke else Plan()
+    table, log = VectorStore(VECTORS).matrix(), Log(arguments.out / "log.jsonl")
+    learning = Learning(model, read, table, plan, arguments.seed, arguments.out, log)
+    learning.vectors()
+    learning.tails()
+    torch.save(learning.more_tails().state_dict(), arguments.out / "model.pt")
 
 
 class Log:
     """Lines of JSON, printed and kept."""
 
-    def __init__(self, path: Path | None) -> None:
+    def __init__(self, path: Path) -> None:
         self._path = path
 
     def __call__(self, **figures: float | str) -> None:
-        line = json.dumps(
-            {k: round(v, 4) if isinstance(v, float) else v for k, v in figures.items()}
-        )
-        if self._path is None:
-            return
+        rounded = {k: round(v, 4) if isinstance(v, float) else v for k, v in figures.items()}
+        line = json.dumps(rounded)
         print(line, flush=True)
         with self._path.open("a", encoding="utf-8") as file:
             file.write(line + "\n")
@@ -201,77 +189,39 @@ def start_pieces(model: TailModel, tokenizer: Tokenizer, minilm: str) -> None:
     with torch.no_grad():
         model.pieces.weight[known] = short * (0.05 / short.std())
         for name in PERSONS:  # alike, not the same
-            model.pieces.weight[tokenizer.token_to_id(name)] += (
-                torch.randn(model.shape.width) * 0.02
-            )
-
-
-def rate(step: int, total: int, plan: Plan, highest: float) -> float:
-    """Rise, stay, and fall over the last part; the end may be moved while it stays."""
-    rise = (step + 1) / plan.warmup
-    fall = (total - step) / (plan.falling * total)
-    return highest * min(1.0, rise, fall)
-
-
-def optimiser_of(model: TailModel) -> torch.optim.Optimizer:
-    decayed = [p for p in model.parameters() if p.dim() > 1]
-    other = [p for p in model.parameters() if p.dim() == 1]
-    groups = [{"params": decayed, "weight_decay": 0.03}, {"params": other, "weight_decay": 0.0}]
-    return torch.optim.AdamW(groups, lr=1e-3, betas=(0.9, 0.98), fused=True)
-
-
-class Team(NamedTuple):
-    """Processes that each take every n-th batch and share their gradients."""
-
-    rank: int
-    size: int
-
-    def share(self, model: TailModel) -> None:
-        if self.size == 1:
-            return
-        parts = [torch.zeros_like(p) if p.grad is None else p.grad for p in model.parameters()]
-        joined = torch.cat([part.flatten() for part in parts])
-        torch.distributed.all_reduce(joined)
-        joined /= self.size
-        pieces = joined.split([part.numel() for part in parts])
-        for p, piece in zip(model.parameters(), pieces, strict=True):
-            p.grad = piece.view_as(p)
-
-
-def team_of(arguments: argparse.Namespace) -> Team:
-    if arguments.workers > 1:
-        torch.distributed.init_process_group(
-            "gloo",
-            init_method=f"file://{arguments.out.resolve()}/team",
-            rank=arguments.rank,
-            world_size=arguments.workers,
-        )
-    return Team(arguments.rank, arguments.workers)
+            noise = torch.randn(model.shape.width) * 0.02
+            model.pieces.weight[tokenizer.token_to_id(name)] += noise
 
 
 class State:
-    """A run that can be stopped: model, optimiser and place, in one file."""
+    """A run that can be stopped: model, optimiser, place, and a running mean of the weights."""
 
-    def __init__(self, path: Path, model: TailModel, team: Team) -> None:
-        self._path, self.model, self._team = path, model, team
-        self.optimiser = optimiser_of(model)
+    def __init__(self, path: Path, model: TailModel, kept: float | None = None) -> None:
+        self._path, self.model = path, model
+        decayed = [p for p in model.parameters() if p.dim() > 1]
+        other = [p for p in model.parameters() if p.dim() == 1]
+        groups = [{"params": decayed, "weight_decay": 0.03}, {"params": other, "weight_decay": 0.0}]
+        self.optimiser = torch.optim.AdamW(groups, lr=1e-3, betas=(0.9, 0.98), fused=True)
+        self.mean = kept and AveragedModel(model, multi_avg_fn=get_ema_multi_avg_fn(kept))
         self.step = 0
         if path.exists():
-            kept: dict[str, Any] = torch.load(path, weights_only=True)
-            model.load_state_dict(kept["model"])
-            self.optimiser.load_state_dict(kept["optimiser"])
-            self.step = int(kept["step"])
+            stored: dict[str, Any] = torch.load(path, weights_only=True)
+            model.load_state_dict(stored["model"])
+            self.optimiser.load_state_dict(stored["optimiser"])
+            if self.mean:
+                self.mean.load_state_dict(stored["mean"])
+            self.step = int(stored["step"])
             print(f"goes on at step {self.step} of {path.name}")
 
+    @property
+    def watched(self) -> TailModel:
+        """The model that is measured: that of the mean weights, if there is one."""
+        return self.mean.module if self.mean else self.model
+
     def save(self) -> None:
-        if self._team.rank:
-            return
-        kept = {
-            "model": self.model.state_dict(),
-            "optimiser": self.optimiser.state_dict(),
-            "step": self.step,
-        }
-        torch.save(kept, self._path.with_suffix(".new"))
+        parts = {"model": self.model, "optimiser": self.optimiser, "mean": self.mean}
+        kept = {name: part.state_dict() for name, part in parts.items() if part}
+        torch.save({**kept, "step": self.step}, self._path.with_suffix(".new"))
         self._path.with_suffix(".new").replace(self._path)
 
     def update(self, loss: torch.Tensor, pace: float) -> None:
@@ -279,23 +229,25 @@ class State:
             group["lr"] = pace
         self.optimiser.zero_grad(set_to_none=True)
         loss.backward()
-        self._team.share(self.model)
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
         self.optimiser.step()
         self.step += 1
+        if self.mean:
+            self.mean.update_parameters(self.model)
+
+
+def pace(step: int, total: int, plan: Plan, highest: float) -> float:
+    """Rise, stay, and fall over the last part; the end may be moved while it stays."""
+    fall = (total - step) / (plan.falling * total)
+    return highest * min(1.0, (step + 1) / plan.warmup, fall)
 
 
 def epochs(
-    make: Callable[[np.random.Generator], Iterable[Any]], seed: int, start: int, team: Team
+    make: Callable[[np.random.Generator], Iterable[Any]], seed: int, start: int
 ) -> Iterator[Any]:
-    """Yield this process's batches, epoch after epoch; the order depends on the seed alone."""
-    passed, epoch = 0, 0
-    while True:
-        for batch in make(np.random.default_rng([seed, epoch])):
-            if passed >= start * team.size and passed % team.size == team.rank:
-                yield batch
-            passed += 1
-        epoch += 1
+    """Yield batches, epoch after epoch; the order depends on the seed alone."""
+    every = (make(np.random.default_rng([seed, epoch])) for epoch in count())
+    return islice(chain.from_iterable(every), start, None)
 
 
 class Learning(NamedTuple):
@@ -305,31 +257,29 @@ class Learning(NamedTuple):
     read: Prepared
     table: np.ndarray
     plan: Plan
-    arguments: argparse.Namespace
+    seed: int
+    out: Path
     log: Log
 
-    def vectors(self, team: Team) -> None:
+    def vectors(self) -> None:
         """Teach the encoder the sentence vectors of the teacher."""
         plan, texts = self.plan, self.read.texts
-        state = State(self.arguments.out / "first.pt", self.model, team)
+        state = State(self.out / "first.pt", self.model)
         batches = epochs(
-            lambda random: text_batches(texts, plan.first_size, random),
-            self.arguments.seed,
-            state.step,
-            team,
+            lambda random: text_batches(texts, plan.first_size, random), self.seed, state.step
         )
         since, losses = time.time(), []
         self.model.train()
         while state.step < plan.first_steps:
             batch = next(batches)
-            self._seed(state.step * 16 + team.rank)
+            self._seed(state.step * 16)
             source = padded([texts[i] for i in batch], 0)
             asked = torch.from_numpy(self.table[self.read.rows[batch]].astype(np.float32))
             real = source != 0
             with torch.autocast("cpu", torch.bfloat16):
                 made = self.model.sentence(self.model.encode(source, real), real)
             loss = 1 - (made * asked).sum(-1).mean()
-            state.update(loss, rate(state.step, plan.first_steps, plan, plan.first_rate))
+            state.update(loss, pace(state.step, plan.first_steps, plan, plan.first_rate))
             losses.append(float(loss.detach()))
             if state.step % plan.saved_every == 0 or state.step == plan.first_steps:
                 self.log(part="vectors", step=state.step, loss=float(np.mean(losses)),
@@ -337,81 +287,60 @@ class Learning(NamedTuple):
                 since, losses = time.time(), []
                 state.save()
 
-    def tails(self, team: Team) -> None:
+    def tails(self) -> None:
         """Teach all of it tails."""
         plan = self.plan
-        state = State(self.arguments.out / "second.pt", self.model, team)
+        state = State(self.out / "second.pt", self.model)
 
-        def pace(step: int) -> float:
-            return rate(step, plan.second_steps, plan, plan.second_rate)
+        def rate(step: int) -> float:
+            return pace(step, plan.second_steps, plan, plan.second_rate)
 
         last = min(plan.second_steps, plan.halted)
-        for _ in self._steps("tails", state, team, 0, last, pace, self.model):
-            state.save()
+        self._steps("tails", state, 0, last, plan.saved_every, rate)
 
     def more_tails(self) -> TailModel:
-        """Go on with one process, and return the running mean of the weights."""
-        plan, kept = self.plan, self.arguments.out / "mean.pt"
-        state = State(self.arguments.out / "third.pt", self.model, Team(0, 1))
-        mean = AveragedModel(self.model, multi_avg_fn=get_ema_multi_avg_fn(plan.kept))
-        if kept.exists():
-            mean.load_state_dict(torch.load(kept, weights_only=True))
+        """Go on in small steps, and return the running mean of the weights."""
+        plan = self.plan
+        state = State(self.out / "third.pt", self.model, plan.kept)
 
-        def pace(step: int) -> float:
+        def rate(step: int) -> float:
             return plan.third_rate * min(1.0, (step + 1) / plan.warmup)
 
-        steps = self._steps(
-            "more tails", state, Team(0, 1), THIRD, plan.third_steps, pace, mean.module, mean
-        )
-        for _ in steps:
-            state.save()
-            torch.save(mean.state_dict(), kept.with_suffix(".new"))
-            kept.with_suffix(".new").replace(kept)
-        return mean.module
+        self._steps("more tails", state, THIRD, plan.third_steps, plan.saved_every * 5, rate)
+        return state.watched
 
     def _seed(self, number: int) -> None:
-        torch.manual_seed(self.arguments.seed * 1_000_003 + number)
+        torch.manual_seed(self.seed * 1_000_003 + number)
 
     def _steps(
-        self,
-        part: str,
-        state: State,
-        team: Team,
-        shift: int,
-        last: int,
-        pace: Callable[[int], float],
-        watched: TailModel,
-        mean: AveragedModel | None = None,
-    ) -> Iterator[None]:
-        """Learn tails step by step; yield whenever the state is to be written."""
+        self, part: str, state: State, shift: int, last: int, every: int,
+        rate: Callable[[int], float],
+    ) -> None:  # fmt: skip
+        """Learn tails step by step, and write the state every so many steps."""
         plan, nothing = self.plan, Tokenizer.from_str(self.read.tokenizer).token_to_id(NOTHING)
         batches = epochs(
             lambda random: steps(
                 self.read.training, nothing=nothing, size=plan.second_size, random=random
             ),
-            self.arguments.seed + shift,
+            self.seed + shift,
             state.step,
-            team,
         )
-        every = plan.saved_every * (1 if mean is None else 5)
         since, losses, tails = time.time(), [], 0
         while state.step < last:
             step = next(batches)
             self.model.train()
-            self._seed(shift + state.step if shift else state.step * 16 + team.rank)
+            self._seed(shift + state.step if shift else state.step * 16)
             loss, value = step_loss(self.model, step, self.table)
-            state.update(loss, pace(state.step))
-            if mean is not None:
-                mean.update_parameters(self.model)
+            state.update(loss, rate(state.step))
             losses.append(value)
             tails += step.tails
             if state.step % every == 0 or state.step == last:
                 seconds, watch = time.time() - since, self.read.validation[:WATCHED]
-                held = 0.0 if team.rank else held_out_loss(watched, watch, nothing)
+                held = held_out_loss(state.watched, watch, nothing)
                 self.log(part=part, step=state.step, loss=float(np.mean(losses)), held_out=held,
                          perplexity=math.exp(held), seconds=seconds, tails=tails)  # fmt: skip
                 since, losses, tails = time.time(), [], 0
-                yield
+                state.save()
 
 
 def step_loss(model: TailModel, step: Step, table: np.ndarray) -> tuple[torch.Tensor, float]:

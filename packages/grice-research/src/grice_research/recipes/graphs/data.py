@@ -13,39 +13,22 @@ from grice.data import Triple
 from grice_research.recipes.common import rows_of, table_of
 from grice_research.training_texts import normalised
 from grice_tasks.explagraphs.graph import Graph, read_graph
-from grice_tasks.explagraphs.wording import nonsense_graph, phrases
+from grice_tasks.explagraphs.wording import phrases
 
 CONCEPTNET = {
-    "AtLocation": "at location",
-    "CapableOf": "capable of",
-    "Causes": "causes",
-    "CreatedBy": "created by",
-    "Desires": "desires",
-    "HasProperty": "has property",
-    "HasSubevent": "has subevent",
-    "IsA": "is a",
-    "MadeOf": "made of",
-    "NotCapableOf": "not capable of",
-    "NotDesires": "not desires",
-    "NotHasProperty": "not has property",
-    "NotIsA": "is not a",
-    "NotMadeOf": "not made of",
-    "PartOf": "part of",
-    "ReceivesAction": "receives action",
-    "UsedFor": "used for",
-}
+    "AtLocation": "at location", "CapableOf": "capable of", "Causes": "causes",
+    "CreatedBy": "created by", "Desires": "desires", "HasProperty": "has property",
+    "HasSubevent": "has subevent", "IsA": "is a", "MadeOf": "made of",
+    "NotCapableOf": "not capable of", "NotDesires": "not desires",
+    "NotHasProperty": "not has property", "NotIsA": "is not a", "NotMadeOf": "not made of",
+    "PartOf": "part of", "ReceivesAction": "receives action", "UsedFor": "used for",
+}  # fmt: skip
 """Relations of ConceptNet-100K that the task has too."""
 ATOMIC = {
-    "AtLocation": "at location",
-    "CapableOf": "capable of",
-    "Causes": "causes",
-    "Desires": "desires",
-    "HasProperty": "has property",
-    "HasSubEvent": "has subevent",
-    "MadeUpOf": "made of",
-    "NotDesires": "not desires",
-    "ObjectUse": "used for",
-}
+    "AtLocation": "at location", "CapableOf": "capable of", "Causes": "causes",
+    "Desires": "desires", "HasProperty": "has property", "HasSubEvent": "has subevent",
+    "MadeUpOf": "made of", "NotDesires": "not desires", "ObjectUse": "used for",
+}  # fmt: skip
 """Relations of ATOMIC-2020 that the task has too."""
 
 
@@ -111,21 +94,14 @@ def instances(data: Path) -> tuple[list[Instance], int]:
             dropped += 1
             continue
         judged = rounds[row["id"]]
-        read.append(
-            Instance(
-                row["id"],
-                row["belief"],
-                row["argument"],
-                row["stance"],
-                parse(row["graph"]),
-                tuple(zip(map(parse, judged["graphs"]), judged["judged"], strict=True)),
-                tuple(
-                    (parse(graph), kind)
-                    for graph, kind in perturbed[row["id"]]["negatives"]
-                    if kind == "synthetic_struct_ok"
-                ),
-            )
+        versions = zip(map(parse, judged["graphs"]), judged["judged"], strict=True)
+        wrong = (
+            (parse(graph), kind)
+            for graph, kind in perturbed[row["id"]]["negatives"]
+            if kind == "synthetic_struct_ok"
         )
+        texts = (row[name] for name in ("id", "belief", "argument", "stance"))
+        read.append(Instance(*texts, parse(row["graph"]), tuple(versions), tuple(wrong)))
     return read, dropped
 
 
@@ -147,10 +123,8 @@ def known_triples(path: Path, relations: dict[str, str]) -> list[Triple]:
     return [
         Triple(row["head"].strip(), relations[row["relation"]], row["tail"].strip())
         for row in table_of(path)
-        if row["split"] == "train"
-        and row["relation"] in relations
-        and row["head"].strip()
-        and row["tail"].strip()
+        if row["split"] == "train" and row["relation"] in relations
+        if row["head"].strip() and row["tail"].strip()
     ]
 
 
@@ -211,14 +185,6 @@ def swapped(corpus: list[Instance]) -> list[tuple[Instance, Graph]]:
     return [
         (instance, other.graph) for instance, other in others if instance.belief != other.belief
     ]
-
-
-def nonsense(corpus: list[Instance]) -> dict[str, Graph]:
-    """Return the nonsense chain of every third row; models are never taught it."""
-    return {
-        instance.id: read_graph(nonsense_graph(instance.belief, instance.argument)).graph
-        for instance in corpus[::3]
-    }
 
 
 def external_concepts(corpus: list[Instance]) -> Counter[str]:

@@ -5,10 +5,6 @@ python -m grice_research.recipes.graphs.encode [--data ../shared/data]
 
 from __future__ import annotations
 
-import pickle
-
-import numpy as np
-
 from grice.data import Triple
 from grice_research.places import work_folder
 from grice_research.recipes.common import VectorStore, exact_encoder, parser_of
@@ -19,7 +15,6 @@ from grice_research.recipes.graphs.data import (
     instances,
     lexical,
     moved,
-    nonsense,
 )
 from grice_tasks.explagraphs.graph import Graph
 from grice_tasks.explagraphs.wording import fact_text, opposite, phrases
@@ -36,29 +31,9 @@ def main() -> None:
     data = parser.parse_args().data
     corpus, _ = instances(data)
     engine = exact_encoder()
-    texts = list(
-        dict.fromkeys(t for instance in corpus for t in (instance.belief, instance.argument))
-    )
-    if not (WORK / "states.pkl").exists():
-        states = {
-            text: (hidden.states.astype(np.float16), hidden.offsets)
-            for start in range(0, len(texts), 512)
-            for text, hidden in zip(
-                texts[start : start + 512],
-                engine.hidden_states(texts[start : start + 512]),
-                strict=True,
-            )
-        }
-        (WORK / "states.pkl").write_bytes(pickle.dumps(states))
-    graphs = [
-        graph
-        for instance in corpus
-        for graph in (
-            instance.graph,
-            *(g for g, _ in instance.versions),
-            *(g for g, _ in instance.perturbed),
-        )
-    ]
+    texts = list(dict.fromkeys(t for each in corpus for t in (each.belief, each.argument)))
+    graphs = [each.graph for each in corpus]
+    graphs += [g for each in corpus for g, _ in (*each.versions, *each.perturbed)]
     wanted = [*texts, *external_concepts(corpus)]
     wanted += [text for instance in corpus if (text := denied(instance.belief)) is not None]
     wanted += [concept for graph in graphs for concept in graph.concepts]
@@ -67,7 +42,7 @@ def main() -> None:
     kept = VectorStore(WORK / "vectors")
     kept.add(wanted, engine)
     kept.add([phrase for text in texts for phrase in phrases(text)], engine)
-    empty = [*chains(corpus).values(), *nonsense(corpus).values(), *(g for _, g in moved(corpus))]
+    empty = [*chains(corpus).values(), *(g for _, g in moved(corpus))]
     kept.add([text for graph in empty for text in graph.concepts], engine)
     kept.add([fact_text(fact) for graph in empty for fact in graph.edges], engine)
     kept.add([side for fact in lexical(data) for side in (fact.head, fact.tail)], engine)

@@ -7,6 +7,7 @@ is not what graphs are searched by.
 from __future__ import annotations
 
 import random
+from collections import Counter
 from typing import NamedTuple
 
 import numpy as np
@@ -48,12 +49,10 @@ def template_of(graph: Graph, belief: str, argument: str, stance: str) -> Templa
     if not graph.edges or any(fact.relation not in number for fact in graph.edges):
         return None
     left = [(slot[fact.head], number[fact.relation], slot[fact.tail]) for fact in graph.edges]
-    facts, reached = [left.pop(0)], {slot[graph.edges[0].head], slot[graph.edges[0].tail]}
+    facts = [left.pop(0)]
+    reached = {facts[0][0], facts[0][2]}
     while left:
-        fact = next(
-            (candidate for candidate in left if candidate[0] in reached or candidate[2] in reached),
-            None,
-        )
+        fact = next((each for each in left if reached & {each[0], each[2]}), None)
         if fact is None:
             return None
         left.remove(fact)
@@ -70,9 +69,10 @@ def template_of(graph: Graph, belief: str, argument: str, stance: str) -> Templa
 
 SHARED, RANK = 48, 6
 WIDTH = 385  # dimensions and a constant one, so that a form can also judge head or tail alone
-BATCH, LEARNING_RATE = 512, 3e-3
+BATCH, LEARNING_RATE, EPOCHS = 512, 3e-3, 2
 
 
+Phrases = tuple[str, ...]
 PHRASES, RELATION = 0.35, 0.25
 """Shares of two kinds of wrong facts; the rest has the head or tail of another fact."""
 
@@ -112,25 +112,23 @@ class Form(torch.nn.Module):
         )
 
 
-def fit_facts(
-    kept: Kept,
-    instances: list[Instance],
-    known: list[Triple],
-    *,
-    epochs: int = 2,
-    repeat: int = 4,
-    seed: int = 0,
-) -> Bilinear:
-    """Return the form; gold facts come ``repeat`` times as often as known ones."""
+REPEAT = 4  # how often gold facts come beside known ones
+
+
+def fit_facts(kept: Kept, instances: list[Instance], known: list[Triple], seed: int) -> Bilinear:
+    """Return the form of facts, fitted on gold and known ones."""
     torch.manual_seed(seed)
     draws = random.Random(seed)
-    right = _examples(instances, known, repeat)
+    right: list[tuple[Triple, Phrases]] = [(fact, ()) for fact in known]
+    for instance in instances:
+        spoken = tuple(dict.fromkeys(phrases(instance.belief) + phrases(instance.argument)))
+        right += [(fact, spoken) for fact in instance.graph.edges] * REPEAT
     index = {name: i for i, name in enumerate(relation_names())}
     table = torch.from_numpy(with_one(kept.table))
     ids = kept.vectors.index
     form = Form(len(index))
-    step = Steps(form.parameters(), LEARNING_RATE, 0.02, epochs * (len(right) // BATCH + 1))
-    for _ in range(epochs):
+    step = Steps(form.parameters(), LEARNING_RATE, 0.02, EPOCHS * (len(right) // BATCH + 1))
+    for _ in range(EPOCHS):
         draws.shuffle(right)
         for start in range(0, len(right), BATCH):
             batch = right[start : start + BATCH]
@@ -147,20 +145,6 @@ def fit_facts(
             )
             step(loss)
     return form.shipped()
-
-
-Phrases = tuple[str, ...]
-
-
-def _examples(
-    instances: list[Instance], known: list[Triple], repeat: int
-) -> list[tuple[Triple, Phrases]]:
-    """Return right facts, each with the phrases of its texts, if it has texts."""
-    right: list[tuple[Triple, Phrases]] = [(fact, ()) for fact in known]
-    for instance in instances:
-        spoken = tuple(dict.fromkeys(phrases(instance.belief) + phrases(instance.argument)))
-        right += [(fact, spoken) for fact in instance.graph.edges] * repeat
-    return right
 
 
 def _wrong(
@@ -212,14 +196,22 @@ def form(
     """Return a form of facts, kept in the work folder."""
     path = WORK / f"{name}.npz"
     if not path.exists():
-        fit_facts(kept, instances, known, seed=seed).save(path)
+        fit_facts(kept, instances, known, seed).save(path)
         print(f"{name}: fitted on {len(instances)} rows", flush=True)
     return Bilinear.load(path)
 
 
 def chosen_phrases(instances: list[Instance], features: Features) -> np.ndarray:
-    """Return weights by which a phrase of a text looks like a concept people choose."""
-    rows, goal = phrase_table(instances, features)
+    """Return weights by which a phrase of a text looks like a concept of the gold graph."""
+    listed, goals = [], []
+    for instance in instances:
+        chosen = set(instance.graph.concepts)
+        texts = (instance.belief, instance.argument)
+        for text, other in (texts, texts[::-1]):
+            for phrase in phrases(text):
+                listed.append(phrase_row(phrase, text, other, features))
+                goals.append(float(phrase in chosen))
+    rows, goal = np.array(listed), np.array(goals)
 
     def loss(flat: np.ndarray) -> tuple[float, np.ndarray]:
         out = rows @ flat
@@ -228,21 +220,6 @@ def chosen_phrases(instances: list[Instance], features: Features) -> np.ndarray:
         return value, rows.T @ slope + 2e-4 * flat
 
     return minimize(loss, np.zeros(rows.shape[1]), jac=True).x.astype(np.float32)
-
-
-def phrase_table(instances: list[Instance], features: Features) -> tuple[np.ndarray, np.ndarray]:
-    """Return a row for each phrase, and whether it is a concept of the gold graph."""
-    rows, goal = [], []
-    for instance in instances:
-        chosen = set(instance.graph.concepts)
-        for text, other in (
-            (instance.belief, instance.argument),
-            (instance.argument, instance.belief),
-        ):
-            for phrase in phrases(text):
-                rows.append(phrase_row(phrase, text, other, features))
-                goal.append(float(phrase in chosen))
-    return np.array(rows), np.array(goal)
 
 
 def make_cases(instances: list[Instance], features: Features) -> tuple[Templates, list[str]]:
@@ -255,9 +232,8 @@ def make_cases(instances: list[Instance], features: Features) -> tuple[Templates
             continue
         cases.append(case)
         beliefs.append(instance.belief)
-        texts.append(
-            [_unit(features.axes(instance.belief)), _unit(features.axes(instance.argument))]
-        )
+        sides = (instance.belief, instance.argument)
+        texts.append([_unit(features.axes(side)) for side in sides])
         concepts += [_unit(features.axes(concept)) for concept in instance.graph.concepts]
     return Templates(cases, np.array(texts), np.array(concepts)), beliefs
 
@@ -266,19 +242,11 @@ def _unit(axes: np.ndarray) -> np.ndarray:
     return axes / max(float(np.linalg.norm(axes)), 1e-9)
 
 
-def topics_of_words(instances: list[Instance], topic: dict[str, int]) -> dict[str, set[int]]:
-    """Return on which topics people used each concept that stands in neither text."""
-    used: dict[str, set[int]] = {}
-    for instance in instances:
-        for word in external_concepts([instance]):
-            used.setdefault(word, set()).add(topic[instance.belief])
-    return used
-
-
 def fit_making(kept: Kept, instances: list[Instance], known: list[Triple], features: Features,
                topic: dict[str, int]) -> Making:  # fmt: skip
-    wide = {word for word, on in topics_of_words(instances, topic).items() if len(on) >= WIDELY}
-    often = [(w, n) for w, n in external_concepts(instances).most_common() if w in wide]
+    on = {(word, topic[each.belief]) for each in instances for word in external_concepts([each])}
+    topics = Counter(word for word, _ in on)
+    often = [(w, n) for w, n in external_concepts(instances).most_common() if topics[w] >= WIDELY]
     return Making(
         form("links", kept, instances, known, 1),
         chosen_phrases(instances, features),
@@ -318,40 +286,21 @@ def read(kept: Kept, readings: list[Reading], features: Features) -> tuple[np.nd
     return np.stack([counts for counts, _ in rows]), np.stack([vectors for _, vectors in rows])
 
 
-def refused(instances: list[Instance]) -> Pairs:
-    """Return the versions that people did not accept."""
-    return [
-        (graph.instance, graph.graph)
-        for graph in judged_graphs(instances)
-        if graph.label == "incorrect"
-    ]
-
-
 def wrong_graphs(instances: list[Instance], made: Pairs) -> dict[str, Pairs]:
     """Return graphs that say nothing or the wrong thing, by how they came about."""
-    empty = chains(instances)
+    empty, judged = chains(instances), judged_graphs(instances)
     return {
-        "failed": refused(instances),
-        "perturbed": [
-            (instance, graph) for instance in instances for graph, _ in instance.perturbed
-        ],
+        "failed": [(each.instance, each.graph) for each in judged if each.label == "incorrect"],
+        "perturbed": [(each, graph) for each in instances for graph, _ in each.perturbed],
         "moved": moved(instances),
         "swapped": swapped(instances),
-        "chains": [
-            (instance, empty[instance.id]) for instance in instances if instance.id in empty
-        ],
+        "chains": [(each, empty[each.id]) for each in instances if each.id in empty],
         "generated": made,
     }
 
 
-SHARES = {
-    "failed": 0.5,
-    "perturbed": 1.0,
-    "moved": 1.0,
-    "swapped": 1.0,
-    "chains": 1.0,
-    "generated": 1.0,
-}
+MADE = ("perturbed", "moved", "swapped", "chains", "generated")
+SHARES = {"failed": 0.5, **dict.fromkeys(MADE, 1.0)}
 """How much each kind of wrong graph counts to the judge that chooses, whatever their number. That
 failed ones count half is for their verdicts: a majority of people took them for another stance,
 not for nonsense."""

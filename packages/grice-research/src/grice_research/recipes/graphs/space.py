@@ -23,17 +23,11 @@ def scaling(counts: np.ndarray, vectors: np.ndarray, *, share: float, width: flo
     rows = np.concatenate([counts, vectors], axis=1)
     mean = rows.mean(axis=0)
     spread = np.maximum(rows.std(axis=0), 1e-3)
-    part = np.concatenate(
-        [
-            np.full(counts.shape[1], share / counts.shape[1]),
-            np.full(vectors.shape[1], (1 - share) / vectors.shape[1]),
-        ]
-    )
+    sizes = counts.shape[1], vectors.shape[1]
+    part = np.repeat([share / sizes[0], (1 - share) / sizes[1]], sizes)
     # The expected squared distance of a column of unit spread is 2.
     factor = np.sqrt(part * width) / spread
-    return Scaling(
-        mean.astype(np.float16).astype(np.float32), factor.astype(np.float16).astype(np.float32)
-    )
+    return Scaling(*(each.astype(np.float16).astype(np.float32) for each in (mean, factor)))
 
 
 def fit_kernel(
@@ -100,21 +94,16 @@ def make_space(kept: Kept, instances: list[Instance], data: Path) -> Space:
     """Return principal axes of the train texts, and the direction of what people want."""
     texts = dict.fromkeys(
         text
-        for instance in instances
-        for text in (
-            instance.belief,
-            instance.argument,
-            *instance.graph.concepts,
-            *(fact_text(fact) for fact in instance.graph.edges),
-        )
-    )
+        for each in instances
+        for text in (each.belief, each.argument, *each.graph.concepts,
+                     *map(fact_text, each.graph.edges))
+    )  # fmt: skip
     rows = kept.rows(list(texts))
     mean = rows.mean(axis=0)
     axes = np.linalg.svd((rows - mean)[::3], full_matrices=False)[2][:AXES].T
     axes /= ((rows - mean) @ axes).std()
-    return Space(
-        mean.astype(np.float32), axes.astype(np.float16).astype(np.float32), _good(kept, data)
-    )
+    axes = axes.astype(np.float16).astype(np.float32)
+    return Space(mean.astype(np.float32), axes, _good(kept, data))
 
 
 def _good(kept: Kept, data: Path) -> np.ndarray:

@@ -15,9 +15,10 @@ from grice.data import Triple
 from grice.knowledge.plausibility import Bilinear
 from grice.numeric import sigmoid
 from grice_research.recipes.common import parser_of
-from grice_research.recipes.graphs.data import Instance, instances, lexical, nonsense
+from grice_research.recipes.graphs.data import Instance, instances, lexical
 from grice_research.recipes.graphs.making import (
     CLASSES,
+    MADE,
     MAKER,
     TEACHER,
     Making,
@@ -65,7 +66,6 @@ class Part(NamedTuple):
     counts: float
 
 
-MADE = ("perturbed", "moved", "swapped", "chains", "generated")
 PARTS = (
     Part("written", "gold", dict.fromkeys(MADE, 1.0), MADE, 0.7),
     Part("accepted", "accepted",
@@ -89,10 +89,6 @@ def with_parts(
     return np.concatenate([counts, np.stack(parts)], axis=1), vectors
 
 
-def readings_of(graphs: Pairs) -> list[Reading]:
-    return [Reading(instance.belief, instance.argument, graph) for instance, graph in graphs]
-
-
 def fit_part(given: Taught, part: Part, seed: int, topics: tuple[int, ...]) -> KernelHead:
     """Return one judge, taught on some of the topics."""
     pick = np.isin(given.kinds, (part.right, *part.shares)) & np.isin(given.halves, topics)
@@ -103,36 +99,18 @@ def fit_part(given: Taught, part: Part, seed: int, topics: tuple[int, ...]) -> K
                       **SETTINGS)  # type: ignore[arg-type]  # fmt: skip
 
 
-def calibration(values: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return slope and intercept by which a score becomes a log odds."""
-    shares = weights * len(weights) / weights.sum()
-    (slope,), bias = fit_logistic(
-        values[:, None], labels, penalties=0.0, weights=shares, tolerance=1e-9
-    )
-    return np.array([slope, bias], np.float32)
-
-
 def chosen(choice: KernelHead, rows: list[Instance], made: list[list[Graph]], kept: Kept,
            features: Features) -> Pairs:  # fmt: skip
     """Return the graph that the generator's judge picks for each row."""
-    flat = [
-        (explained, graph) for explained, graphs in zip(rows, made, strict=True) for graph in graphs
-    ]
-    readings = [
-        Reading(explained.belief, explained.argument, depth_first(graph))
-        for explained, graph in flat
-    ]
+    flat = [(row, graph) for row, graphs in zip(rows, made, strict=True) for graph in graphs]
+    readings = [Reading(row.belief, row.argument, depth_first(graph)) for row, graph in flat]
     odds = scores(choice, *read(kept, readings, features))
     best: dict[str, tuple[float, Graph]] = {}
     for (instance, graph), row in zip(flat, odds, strict=True):
         likely = float(row[CLASSES[instance.stance]])
         if instance.id not in best or likely > best[instance.id][0]:
             best[instance.id] = likely, graph
-    return [(explained, best[explained.id][1]) for explained in rows if explained.id in best]
-
-
-def accepted(rows: list[Instance]) -> Pairs:
-    return [(row, graph) for row in rows for graph, verdict in row.versions if verdict == "correct"]
+    return [(row, best[row.id][1]) for row in rows if row.id in best]
 
 
 class Shelf(NamedTuple):
@@ -180,21 +158,15 @@ def fit_generator(shelf: Shelf) -> tuple[Making, list[str], KernelHead]:
 
 def taught(shelf: Shelf, made: list[list[Graph]], choice: KernelHead) -> Taught:
     """Return the graphs of the topics of ``substance`` with what it reads of them."""
-    teacher, empty = shelf.rows(TEACHER), nonsense(shelf.instances)
+    teacher = shelf.rows(TEACHER)
     picked = chosen(choice, teacher, made, shelf.kept, shelf.features)
-    second = [
-        (instance, graphs[0]) for instance, graphs in zip(teacher, made, strict=True) if graphs
-    ]
+    second = [(row, graphs[0]) for row, graphs in zip(teacher, made, strict=True) if graphs]
     graphs = {
         "gold": [(instance, instance.graph) for instance in teacher],
         **wrong_graphs(teacher, picked + second),
-        "accepted": accepted(teacher),
-        # No part is taught these two: they are for choosing settings.
-        "nonsense": [
-            (instance, empty[instance.id]) for instance in teacher if instance.id in empty
-        ],
-        "chosen": picked,
-    }
+        "accepted": [(row, graph) for row in teacher for graph, verdict in row.versions
+                     if verdict == "correct"],
+    }  # fmt: skip
     pairs = [pair for several in graphs.values() for pair in several]
     kinds = np.array([kind for kind, several in graphs.items() for _ in several])
     halves = np.array([shelf.fold[instance.belief] for instance, _ in pairs])
@@ -203,7 +175,10 @@ def taught(shelf: Shelf, made: list[list[Graph]], choice: KernelHead) -> Taught:
         # Facts of a topic are judged by a form that never saw it, as they will be at last.
         facts = form(f"facts{other}", shelf.kept, shelf.rows((other,)), shelf.known, 0)
         places = np.flatnonzero(halves == half)
-        readings = readings_of([pairs[place] for place in places])
+        readings = [
+            Reading(instance.belief, instance.argument, graph)
+            for instance, graph in (pairs[place] for place in places)
+        ]
         order.append(places)
         blocks.append(with_parts(facts, shelf.kept, readings, shelf.features))
     back = np.argsort(np.concatenate(order))
@@ -213,40 +188,26 @@ def taught(shelf: Shelf, made: list[list[Graph]], choice: KernelHead) -> Taught:
     return Taught(pairs, counts, vectors, kinds, halves)
 
 
-class Fitted(NamedTuple):
-    """A judge, and the scale that suits it on topics it did not see."""
+def fit_calibrated(given: Taught, part: Part, seed: int) -> tuple[KernelHead, np.ndarray]:
+    """Return a judge, and slope and intercept under which 0.5 is as likely right as wrong.
 
-    head: KernelHead
-    scale: np.ndarray
-
-    def __call__(self, counts: np.ndarray, vectors: np.ndarray) -> np.ndarray:
-        chances: np.ndarray = sigmoid(
-            self.scale[0] * scores(self.head, counts, vectors)[:, 1] + self.scale[1]
-        )
-        return chances
-
-
-def by_other_half(given: Taught, part: Part, seed: int) -> np.ndarray:
-    """Return the score of each graph by a judge that was taught on the other half of topics."""
+    These are fitted on scores by judges that were taught on the other half of the topics.
+    """
     crossed = np.zeros(len(given.kinds))
     for half, other in (TEACHER, TEACHER[::-1]):
         out = given.halves == half
         head = fit_part(given, part, seed, (other,))
         crossed[out] = scores(head, given.counts[out], given.vectors[out])[:, 1]
-    return crossed
-
-
-def scale_of(given: Taught, part: Part, crossed: np.ndarray) -> np.ndarray:
-    """Return slope and intercept under which 0.5 is as likely right as wrong."""
     pick = np.isin(given.kinds, (part.right, *part.against))
-    shares = {kind: part.shares[kind] for kind in part.against}
-    return calibration(crossed[pick], (given.kinds == part.right)[pick].astype(float),
-                       weighted(given.kinds[pick], part.right, shares))  # fmt: skip
-
-
-def fit_calibrated(given: Taught, part: Part, seed: int) -> Fitted:
-    scale = scale_of(given, part, by_other_half(given, part, seed))
-    return Fitted(fit_part(given, part, seed, TEACHER), scale)
+    weights = weighted(
+        given.kinds[pick], part.right, {kind: part.shares[kind] for kind in part.against}
+    )
+    labels = (given.kinds == part.right)[pick].astype(float)
+    shares = weights * len(weights) / weights.sum()
+    (slope,), bias = fit_logistic(
+        crossed[pick, None], labels, penalties=0.0, weights=shares, tolerance=1e-9
+    )
+    return fit_part(given, part, seed, TEACHER), np.array([slope, bias], np.float32)
 
 
 def main() -> None:
@@ -262,8 +223,8 @@ def main() -> None:
     judges = {part.name: fit_calibrated(given, part, SEED) for part in PARTS}
     arrays = {**choice.arrays("choice"), "phrases": making.phrases,
               "often": np.array([often for _, often in making.words], np.float32)}  # fmt: skip
-    for name, informativeness in judges.items():
-        arrays |= {**informativeness.head.arrays(name), f"{name}_scale": informativeness.scale}
+    for name, (head, scale) in judges.items():
+        arrays |= {**head.arrays(name), f"{name}_scale": scale}
     np.savez(WORK / "substance.npz", allow_pickle=False, **arrays)
     (WORK / "concepts.txt").write_text("\n".join(w for w, _ in making.words) + "\n", "utf-8")
     making.cases.save(WORK)

@@ -89,12 +89,10 @@ def meaning_examples(instances: list[Instance], fold: dict[str, int]) -> list[Ex
                 fold[graph.instance.belief])
         for graph in judged_graphs(instances)
     ]  # fmt: skip
-    for judged in judged_graphs(instances):
-        other = denied(judged.instance.belief)
-        if other is not None:
-            label = LABELS[OPPOSITE[judged.label]]
-            reading = Reading(other, None, judged.graph)
-            examples.append(Example(reading, label, "denied", fold[judged.instance.belief]))
+    for each in judged_graphs(instances):
+        if (other := denied(each.instance.belief)) is not None:
+            reading, label = Reading(other, None, each.graph), LABELS[OPPOSITE[each.label]]
+            examples.append(Example(reading, label, "denied", fold[each.instance.belief]))
     for judged in instances:
         place = fold[judged.belief]
         if judged.versions[-1][1] == "unknown":
@@ -117,15 +115,10 @@ def stance_examples(
 
 
 def rows_of(examples: list[Example], features: Features) -> Rows:
-    made = [features.row(example.reading) for example in examples]
-    return Rows(
-        np.stack([counts for counts, _ in made]),
-        np.stack([vectors for _, vectors in made]),
-        np.array([example.label for example in examples]),
-        np.array([WEIGHTS[example.kind] for example in examples]),
-        np.array([example.kind for example in examples]),
-        np.array([example.fold for example in examples]),
-    )
+    counts, vectors = zip(*(features.row(each.reading) for each in examples), strict=True)
+    _, labels, kinds, folds = zip(*examples, strict=True)
+    weights = [WEIGHTS[kind] for kind in kinds]
+    return Rows(*map(np.array, (counts, vectors, labels, weights, kinds, folds)))
 
 
 def fit_rows(rows: Rows, settings: dict[str, float], classes: int, seed: int) -> KernelHead:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -112,24 +113,15 @@ def training_triples(data: Path, kept_out: Barrier) -> tuple[list[Known], dict[s
     return list(by_triple.values()), dict(dropped)
 
 
-def _sources(data: Path) -> list[tuple[Known, bool]]:
+def _sources(data: Path) -> Iterator[tuple[Known, bool]]:
     """Original spelling first: the sample of ATOMIC-2018 lost its punctuation upstream."""
-    sources = [
-        (_known(row, "atomic2020"), row["split"] == "train")
-        for row in table_of(data / "atomic/atomic2020_sample.tsv.gz")
-    ]
-    sources += [
-        (
-            _known(row, "atomic2018"),
-            row["head_in_cskb_population"] == row["head_in_atomic2020_test"] == "0",
-        )
-        for row in table_of(data / "atomic_more/atomic2018_more.tsv.gz")
-    ]
-    sources += [
-        (_known(row, "atomic2018"), row["head_in_test5000"] == "0")
-        for row in table_of(data / "atomic/atomic2018_sample.tsv.gz")
-    ]
-    return sources
+    for row in table_of(data / "atomic/atomic2020_sample.tsv.gz"):
+        yield _known(row, "atomic2020"), row["split"] == "train"
+    for row in table_of(data / "atomic_more/atomic2018_more.tsv.gz"):
+        evaluated = row["head_in_cskb_population"], row["head_in_atomic2020_test"]
+        yield _known(row, "atomic2018"), evaluated == ("0", "0")
+    for row in table_of(data / "atomic/atomic2018_sample.tsv.gz"):
+        yield _known(row, "atomic2018"), row["head_in_test5000"] == "0"
 
 
 def _known(row: dict[str, str], source: str) -> Known:

@@ -52,29 +52,20 @@ def write_triples(folder: Path, triples: Iterable[Triple]) -> tuple[str, ...]:
     def number(table: str, text: str) -> int:
         return numbers[table].setdefault(text, len(numbers[table]))
 
+    tables = ("heads", "relations", "tails", "sources")
     rows = [
-        (
-            number("heads", triple.head),
-            number("relations", triple.relation),
-            number("tails", triple.tail),
-            number("sources", triple.source),
-        )
-        for triple in triples
+        tuple(map(number, tables, (each.head, each.relation, each.tail, each.source)))
+        for each in triples
     ]
     with (
         replacing(folder / "triples.sqlite") as temporary,
         closing(sqlite3.connect(temporary)) as connection,
     ):
         connection.executescript(TABLES)
-        for table, column in (
-            ("heads", "text"),
-            ("tails", "text"),
-            ("relations", "name"),
-            ("sources", "name"),
-        ):
-            connection.executemany(
-                f"INSERT INTO {table} ({column}, id) VALUES (?, ?)", numbers[table].items()
-            )
+        for table, listed in numbers.items():
+            column = "text" if table in ("heads", "tails") else "name"
+            insert = f"INSERT INTO {table} ({column}, id) VALUES (?, ?)"
+            connection.executemany(insert, listed.items())
         connection.executemany("INSERT OR IGNORE INTO triples VALUES (?, ?, ?, ?)", rows)
         connection.execute("CREATE INDEX heads_by_text ON heads (text COLLATE NOCASE)")
         connection.commit()
@@ -108,12 +99,11 @@ def main() -> None:
     vectors = np.stack(encoder.encode([head_text(head) for head in heads]))
     axes = main_axes(vectors, KEPT)
     np.save(arguments.out / "heads.npy", packed(axes, vectors))
-    np.savez(
-        arguments.out / "axes.npz",
-        axes=axes.axes.astype(np.float16),
-        scale=np.float32(axes.scale),
-    )
-    queries = asked_events(arguments.data)
+    scale = np.float32(axes.scale)
+    np.savez(arguments.out / "axes.npz", axes=axes.axes.astype(np.float16), scale=scale)
+    # Events nobody kept: heads of the evaluated part of CSKB Population, development only.
+    rows = table_of(arguments.data / "cskb_population/dev.tsv.gz")
+    queries = list(dict.fromkeys(row["head"] for row in rows))[:2000]
     asked = np.stack(encoder.encode([head_text(query) for query in queries]))
     reasons = "; ".join(f"{reason}: {count}" for reason, count in sorted(dropped.items()))
     update_card(
@@ -157,12 +147,6 @@ def main_axes(vectors: np.ndarray, width: int) -> Axes:
     axes = axes.astype(np.float16).astype(np.float32)
     reach = np.quantile(np.abs(vectors @ axes), CLIPPED)
     return Axes(axes, float(np.float32(reach / 127)))
-
-
-def asked_events(data: Path) -> list[str]:
-    """Events nobody kept: heads of the evaluated part of CSKB Population, development only."""
-    heads = dict.fromkeys(row["head"] for row in table_of(data / "cskb_population/dev.tsv.gz"))
-    return list(heads)[:2000]
 
 
 def recalls(

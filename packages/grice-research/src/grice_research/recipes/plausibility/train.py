@@ -33,8 +33,12 @@ from grice_research.recipes.plausibility.data import (
     learned,
     training_examples,
 )
+from grice_research.training.logistic import fit_logistic
 from grice_research.training_texts import record_texts
 
+COSINE = 4.0
+"""Weight of the plain cosine beside the fitted one, chosen on the development part of CSKB
+Population and the held-out heads: the more of it, the better it carries over to other texts."""
 FAR = -1e4  # logit of a tail that may be right by chance, so that it is not taken for a wrong one
 
 
@@ -67,14 +71,6 @@ class Pairs(NamedTuple):
     judged: np.ndarray
 
 
-class Fitted(NamedTuple):
-    head: np.ndarray
-    tail: np.ndarray
-    shared_head: np.ndarray
-    shared_tail: np.ndarray
-    scale: np.ndarray
-
-
 class Form(nn.Module):
     """``scale * (cosine + shared form + form of the relation)``."""
 
@@ -96,26 +92,24 @@ class Form(nn.Module):
         right = [tail, 2 * tail @ self.shared_tail, 2 * tail @ self.tail[:, columns]]
         return torch.cat(left, dim=1), torch.cat(right, dim=1)
 
-    def fitted(self) -> Fitted:
+    def fitted(self) -> Bilinear:
         with torch.no_grad():
-            maps = (self.head, self.tail, self.shared_head, self.shared_tail)
-            return Fitted(*(2 * part.numpy() for part in maps), self.scale.numpy().copy())
+            maps = ((self.shared_head, self.head), (self.shared_tail, self.tail))
+            head, tail = (2 * torch.cat(pair, dim=1).numpy() for pair in maps)
+        count = len(self.scale)
+        return Bilinear(
+            head, tail, cosine=np.full(count, 1 + COSINE, np.float32),
+            scale=self.scale.detach().numpy().copy(), bias=np.zeros(count, np.float32),
+            shared=self.shared_head.shape[1],
+        )  # fmt: skip
 
 
-def fit_form(
-    vectors: torch.Tensor,
-    pairs: Pairs,
-    *,
-    relations: int,
-    seed: int,
-    rank: int = 16,
-    shared: int = 64,
-    steps: int = 3000,
-    batch: int = 256,
-    rate: float = 2e-3,
-    decay: float = 1.0,
-    judged_weight: float = 0.25,
-) -> Fitted:
+RANK, SHARED, STEPS, BATCH = 16, 64, 3000, 256
+FORM_RATE, DECAY, JUDGED_WEIGHT = 2e-3, 1.0, 0.25
+RELATIONS_HIDDEN, RELATIONS_RATE = 128, 1e-3
+
+
+def fit_form(vectors: torch.Tensor, pairs: Pairs, *, seed: int) -> Bilinear:
     """Fit so that each known tail stands above the other tails of its batch, and each head too.
 
     A batch holds one relation, so that what differs is the event and never the wording. The
@@ -125,18 +119,19 @@ def fit_form(
     """
     torch.manual_seed(seed)
     random = np.random.default_rng(seed)
-    model = Form(vectors.shape[1], relations, rank=rank, shared=shared)
-    step = Steps(model.parameters(), rate, decay, steps, pct_start=0.1)
+    relations = len(RELATIONS)
+    model = Form(vectors.shape[1], relations, rank=RANK, shared=SHARED)
+    step = Steps(model.parameters(), FORM_RATE, DECAY, STEPS, pct_start=0.1)
     known = [np.flatnonzero((pairs.relation == k) & (pairs.label == 1)) for k in range(relations)]
     judged = [np.flatnonzero((pairs.relation == k) & pairs.judged) for k in range(relations)]
     share = np.sqrt([len(rows) for rows in known])
-    for _ in range(steps):
+    for _ in range(STEPS):
         relation = int(random.choice(relations, p=share / share.sum()))
-        rows = random.choice(known[relation], batch)
+        rows = random.choice(known[relation], BATCH)
         loss = _contrast(model, vectors, pairs, rows, relation)
-        if judged_weight and len(judged[relation]) > batch:
-            rows = random.choice(judged[relation], batch // 4)
-            loss = loss + judged_weight * _ranking(model, vectors, pairs, rows, relation)
+        if len(judged[relation]) > BATCH:
+            rows = random.choice(judged[relation], BATCH // 4)
+            loss = loss + JUDGED_WEIGHT * _ranking(model, vectors, pairs, rows, relation)
         step(loss)
     return model.fitted()
 
@@ -167,47 +162,32 @@ def _ranking(
 
 
 def fit_relations(
-    vectors: torch.Tensor,
-    head: np.ndarray,
-    tail: np.ndarray,
-    kinds: np.ndarray,
-    *,
-    classes: int,
-    seed: int,
-    hidden: int = 128,
-    steps: int = 3000,
-    batch: int = 256,
-    rate: float = 1e-3,
-) -> list[tuple[np.ndarray, np.ndarray]]:
+    vectors: torch.Tensor, head: np.ndarray, tail: np.ndarray, kinds: np.ndarray, *, seed: int
+) -> Mlp:
     """Fit a network with one hidden layer; every relation comes up equally often, none half."""
     torch.manual_seed(seed)
     random = np.random.default_rng(seed)
+    classes = len(ACCENT) + 1
     model = nn.Sequential(
-        nn.Dropout(0.1),
-        nn.Linear(4 * vectors.shape[1] + 1, hidden),
-        nn.ReLU(),
-        nn.Dropout(0.2),
-        nn.Linear(hidden, classes),
-    )
-    step = Steps(model.parameters(), rate, 0.05, steps, pct_start=0.1)
+        nn.Dropout(0.1), nn.Linear(4 * vectors.shape[1] + 1, RELATIONS_HIDDEN), nn.ReLU(),
+        nn.Dropout(0.2), nn.Linear(RELATIONS_HIDDEN, classes),
+    )  # fmt: skip
+    step = Steps(model.parameters(), RELATIONS_RATE, 0.05, STEPS, pct_start=0.1)
     pools = [np.flatnonzero(kinds == k) for k in range(classes)]
     share = np.full(classes, 0.5 / (classes - 1))
     share[-1] = 0.5
     model.train()
-    for _ in range(steps):
-        drawn = random.multinomial(batch, share)
+    for _ in range(STEPS):
+        drawn = random.multinomial(BATCH, share)
         rows = np.concatenate([random.choice(p, n) for p, n in zip(pools, drawn, strict=True)])
         features = triple_features(vectors[head[rows]].numpy(), vectors[tail[rows]].numpy())
         logits = model(torch.from_numpy(features))
         loss = functional.cross_entropy(logits, torch.from_numpy(kinds[rows]))
         step(loss)
-    return layers_of(model)
+    return Mlp(layers_of(model))
 
 
 WORK = work_folder("plausibility")
-COSINE = 4.0
-"""Weight of the plain cosine beside the fitted one, chosen on the development part of CSKB
-Population and the held-out heads: the more of it, the better it carries over to other texts."""
 JUDGED = ("ethics_virtue", "ecare", "defeasible_nli", "copa_sse")
 
 
@@ -221,12 +201,14 @@ def main() -> None:
     examples, dropped = training_examples(arguments.data)
     print(f"{len(examples):,} examples; {Counter(e.source for e in examples)}; dropped {dropped}")
     vectors = VectorStore(WORK / "vectors")
-    encoder = exact_encoder()
-    vectors.add((t for e in examples for t in (e.head, e.tail)), encoder)
-    vectors.add((e.event for e in examples), encoder)
+    vectors.add((t for e in examples for t in (e.head, e.tail, e.event)), exact_encoder())
 
-    form = fitted_form(examples, vectors, arguments.seed)
-    relations = fitted_relations(examples, vectors, arguments.seed)
+    seen = [e for e in examples if not held_out(e.group)]
+    table = torch.from_numpy(vectors.table())
+    form = fit_form(table, as_pairs(seen, vectors), seed=arguments.seed)
+    calibrate(form, examples, vectors)
+    typed = typed_pairs(seen, vectors, arguments.seed)
+    relations = fit_relations(table, *typed, seed=arguments.seed)
     arguments.out.mkdir(parents=True, exist_ok=True)
     form.save(arguments.out / "plausibility.npz")
     relations.save(arguments.out / "relations.npz")
@@ -239,24 +221,6 @@ def main() -> None:
         seeds=[arguments.seed],
     )
     record_texts(arguments.out, learned(examples))
-
-
-def fitted_form(examples: list[Example], vectors: VectorStore, seed: int) -> Bilinear:
-    seen = [e for e in examples if not held_out(e.group)]
-    table = vectors.table()
-    fitted = fit_form(
-        torch.from_numpy(table), as_pairs(seen, vectors), relations=len(RELATIONS), seed=seed
-    )
-    form = Bilinear(
-        np.concatenate([fitted.shared_head, fitted.head], axis=1),
-        np.concatenate([fitted.shared_tail, fitted.tail], axis=1),
-        cosine=np.full(len(RELATIONS), 1 + COSINE, np.float32),
-        scale=fitted.scale,
-        bias=np.zeros(len(RELATIONS), np.float32),
-        shared=fitted.shared_head.shape[1],
-    )
-    calibrate(form, examples, vectors)
-    return form
 
 
 def as_pairs(examples: list[Example], vectors: VectorStore) -> Pairs:
@@ -294,33 +258,18 @@ def calibrate(form: Bilinear, examples: list[Example], vectors: VectorStore) -> 
     known, wrong = mismatched(held)
     table = vectors.table()
     above, below = scores(form, known, table), scores(form, wrong, table)
-    relations = torch.from_numpy(np.concatenate([known.relation, wrong.relation]))
-    logits = torch.from_numpy(np.concatenate([above, below]))
-    labels = torch.cat([torch.ones(len(above)), torch.zeros(len(below))])
+    relations = np.concatenate([known.relation, wrong.relation])
+    logits, labels = np.concatenate([above, below]), np.repeat([1.0, 0.0], len(above))
     counts = np.bincount(known.relation, minlength=len(RELATIONS))
-    weights = torch.from_numpy(1 / counts[relations.numpy()]).float()
-    slope = torch.tensor(0.5, requires_grad=True)
-    bias = torch.zeros(len(RELATIONS), requires_grad=True)
-    optimiser = torch.optim.LBFGS([slope, bias], max_iter=200)
-
-    def loss() -> torch.Tensor:
-        optimiser.zero_grad()
-        each = torch.nn.functional.binary_cross_entropy_with_logits(
-            slope * logits + bias[relations], labels, reduction="none"
-        )
-        value = (each * weights).sum() / weights.sum() + 1e-4 * (bias**2).mean()
-        value.backward()
-        return value
-
-    optimiser.step(loss)
-    form.scale = form.scale * np.float32(slope.item())
-    form.bias = bias.detach().numpy().astype(np.float32)
-
-
-def fitted_relations(examples: list[Example], vectors: VectorStore, seed: int) -> Mlp:
-    head, tail, kinds = typed_pairs([e for e in examples if not held_out(e.group)], vectors, seed)
-    table = torch.from_numpy(vectors.table())
-    return Mlp(fit_relations(table, head, tail, kinds, classes=len(ACCENT) + 1, seed=seed))
+    columns = [logits[:, None], relations[:, None] == np.arange(len(RELATIONS))]
+    weights = 1 / counts[relations]
+    fitted = fit_logistic(
+        np.concatenate(columns, axis=1).astype(np.float64), labels,
+        penalties=np.append(0.0, np.full(len(RELATIONS), 1e-4)),
+        weights=weights * len(weights) / weights.sum(), tolerance=1e-7,
+    )  # fmt: skip
+    form.scale = form.scale * np.float32(fitted.weights[0])
+    form.bias = (fitted.weights[1:] + fitted.bias).astype(np.float32)
 
 
 def typed_pairs(

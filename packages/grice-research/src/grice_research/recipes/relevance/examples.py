@@ -85,15 +85,8 @@ def _row(before: Sequence[str], reply: str, index: dict[str, int]) -> tuple[list
 
 
 def _stack(rows: list[tuple[object, ...]]) -> Examples:
-    history, reply, corpus, conversation, held_out, good = zip(*rows, strict=True)
-    return Examples(
-        np.array(history, np.int64),
-        np.array(reply, np.int64),
-        np.array(corpus, np.int64),
-        np.array(conversation, np.int64),
-        np.array(held_out, bool),
-        np.array(good, np.int64),
-    )
+    columns = Examples(*(np.array(column, np.int64) for column in zip(*rows, strict=True)))
+    return columns._replace(held_out=columns.held_out.astype(bool))
 
 
 def shorten(history: Ints, rng: np.random.Generator, *, first: float, two: float) -> Ints:

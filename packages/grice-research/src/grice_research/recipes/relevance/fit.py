@@ -16,31 +16,20 @@ from grice_research.recipes.common import Steps, auc, layers_of
 from grice_research.recipes.relevance.examples import Examples, Mix, draw_negatives, shorten
 from grice_research.training.logistic import fit_logistic
 
-
-class TowerSettings(NamedTuple):
-    """Everything that was tried in more than one way."""
-
-    decay: float = 0.6
-    hidden: int = 384
-    dropout: float = 0.3
-    learning_rate: float = 1e-3
-    weight_decay: float = 0.01
-    epochs: int = 5
-    per_epoch: int = 120_000
-    batch: int = 512
-    one_corpus: float = 0.85  # share of the batches that hold replies of a single corpus
-    one_turn: float = 0.3
-    two_turns: float = 0.15
+DECAY, HIDDEN, DROPOUT = 0.6, 384, 0.3
+RATE, WEIGHT_DECAY, BATCH = 1e-3, 0.01, 512
+TOWER_STEPS = 5 * (120_000 // BATCH)
+ONE_CORPUS = 0.85  # share of the batches that hold replies of a single corpus
+ONE_TURN, TWO_TURNS = 0.3, 0.15  # shares of histories that are cut to their last turn, and to two
 
 
 class Towers(nn.Module):
     """Both towers; each adds to the vector it starts from, then scales to unit length."""
 
-    def __init__(self, dimensions: int, settings: TowerSettings) -> None:
+    def __init__(self, dimensions: int) -> None:
         super().__init__()
-        self.decay = settings.decay
-        self.left = _tower(3 * dimensions, dimensions, settings)
-        self.right = _tower(dimensions, dimensions, settings)
+        self.left = _tower(3 * dimensions, dimensions)
+        self.right = _tower(dimensions, dimensions)
         self.log_temperature = nn.Parameter(torch.tensor(2.5))
 
     def ask(self, summary: torch.Tensor) -> torch.Tensor:
@@ -53,58 +42,44 @@ class Towers(nn.Module):
         return nn.functional.normalize(reply + self.right(reply), dim=1)
 
 
-def _tower(inputs: int, outputs: int, settings: TowerSettings) -> nn.Sequential:
-    last = nn.Linear(settings.hidden, outputs)
+def _tower(inputs: int, outputs: int) -> nn.Sequential:
+    last = nn.Linear(HIDDEN, outputs)
     with torch.no_grad():  # start near the vectors themselves
         last.weight *= 0.1
         last.bias.zero_()
-    return nn.Sequential(
-        nn.Linear(inputs, settings.hidden), nn.ReLU(), nn.Dropout(settings.dropout), last
-    )
+    return nn.Sequential(nn.Linear(inputs, HIDDEN), nn.ReLU(), nn.Dropout(DROPOUT), last)
 
 
 def fit_towers(
-    vectors: NDArray[np.float16],
-    train: Examples,
-    weights: NDArray[np.float64],
-    settings: TowerSettings,
-    seed: int,
+    vectors: NDArray[np.float16], train: Examples, weights: NDArray[np.float64], seed: int
 ) -> Towers:
     """Fit both towers on true replies; the false ones are those of the same batch."""
     torch.manual_seed(seed)
     rng = np.random.default_rng(seed)
-    towers = Towers(vectors.shape[1], settings)
-    take = Steps(towers.parameters(), settings.learning_rate, settings.weight_decay)
+    towers = Towers(vectors.shape[1])
+    take = Steps(towers.parameters(), RATE, WEIGHT_DECAY)
     corpora = [np.flatnonzero(train.corpus == number) for number in range(train.corpus.max() + 1)]
     shares = np.array([weights[rows].sum() for rows in corpora])
-    steps = settings.epochs * (settings.per_epoch // settings.batch)
     began, shown = time.monotonic(), 0.0
-    for step in range(steps):
-        if rng.random() < settings.one_corpus:
-            rows = rng.choice(corpora[rng.choice(len(corpora), p=shares)], settings.batch)
+    for step in range(TOWER_STEPS):
+        if rng.random() < ONE_CORPUS:
+            rows = rng.choice(corpora[rng.choice(len(corpora), p=shares)], BATCH)
         else:
-            rows = rng.choice(len(weights), settings.batch, p=weights)
-        loss = _loss(towers, vectors, train, rows, settings, rng)
-        shown = 0.98 * shown + 0.02 * take(loss, _rate(settings, step, steps))
+            rows = rng.choice(len(weights), BATCH, p=weights)
+        loss = _loss(towers, vectors, train, rows, rng)
+        shown = 0.98 * shown + 0.02 * take(loss, _rate(step, TOWER_STEPS))
         if step % 200 == 199:
-            print(
-                f"towers {seed} step {step + 1} loss {shown:.3f} {time.monotonic() - began:.0f} s",
-                flush=True,
-            )
+            seconds = time.monotonic() - began
+            print(f"towers {seed} step {step + 1} loss {shown:.3f} {seconds:.0f} s", flush=True)
     return towers.eval()
 
 
 def _loss(
-    towers: Towers,
-    vectors: NDArray[np.float16],
-    train: Examples,
-    rows: Ints,
-    settings: TowerSettings,
+    towers: Towers, vectors: NDArray[np.float16], train: Examples, rows: Ints,
     rng: np.random.Generator,
-) -> torch.Tensor:
-    history = shorten(train.history[rows], rng, first=settings.one_turn, two=settings.two_turns)
-    reply = train.reply[rows]
-    summary = history_summary(vectors[history].astype(np.float32), decay=settings.decay)
+) -> torch.Tensor:  # fmt: skip
+    history, reply = _shorten(train.history[rows], rng), train.reply[rows]
+    summary = history_summary(vectors[history].astype(np.float32), decay=DECAY)
     scaled = vectors[reply].astype(np.float32) * np.float32(np.sqrt(vectors.shape[1]))
     left, right = towers.ask(torch.from_numpy(summary)), towers.answer(torch.from_numpy(scaled))
     likeness = left @ right.T * towers.log_temperature.exp()
@@ -114,21 +89,10 @@ def _loss(
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float32]
-
-
-class Settings(NamedTuple):
-    """Everything that was tried in more than one way."""
-
-    mix: Mix = Mix(other_corpus=0.1)
-    hidden: tuple[int, ...] = (512,)
-    dropout: float = 0.3
-    learning_rate: float = 1e-3
-    weight_decay: float = 0.01
-    epochs: int = 3
-    per_epoch: int = 60_000  # true replies per epoch; each comes with one false reply
-    rated: int = 128  # messages rated by people that are added to every batch of 512 true replies
-    one_turn: float = 0.3
-    two_turns: float = 0.15
+HEAD_HIDDEN, EPOCHS = 512, 3
+PER_EPOCH = 60_000  # true replies per epoch; each comes with one false reply
+RATED = 128  # messages rated by people that are added to every batch of 512 true replies
+MIX = Mix(other_corpus=0.1, same_conversation=0.1)
 
 
 class Material(NamedTuple):
@@ -150,26 +114,18 @@ class Reader:
         self.towers = towers
         scale = np.float32(np.sqrt(vectors.shape[1]))
         with torch.no_grad():
-            self.replies = np.concatenate(
-                [
-                    towers.answer(torch.from_numpy(part.astype(np.float32) * scale)).numpy()
-                    for (part,) in _slices(8192, vectors)
-                ]
-            )
+            scaled = (part.astype(np.float32) * scale for (part,) in _slices(8192, vectors))
+            answers = (towers.answer(torch.from_numpy(part)).numpy() for part in scaled)
+            self.replies = np.concatenate(list(answers))
 
     def __call__(self, history: Ints, reply: Ints) -> torch.Tensor:
         """Return features of shape (n, features)."""
         left = self.vectors[history].astype(np.float32)
-        summary = history_summary(left, decay=self.towers.decay)
+        summary = history_summary(left, decay=DECAY)
         with torch.no_grad():
             asked = self.towers.ask(torch.from_numpy(summary)).numpy()
-        features = pair_features(
-            left,
-            self.vectors[reply].astype(np.float32),
-            (asked, self.replies[reply]),
-            decay=self.towers.decay,
-        )
-        return torch.from_numpy(features)
+        right, answered = self.vectors[reply].astype(np.float32), self.replies[reply]
+        return torch.from_numpy(pair_features(left, right, (asked, answered), decay=DECAY))
 
 
 class Fitted(NamedTuple):
@@ -179,30 +135,28 @@ class Fitted(NamedTuple):
     measured: dict[str, float]
 
 
-BATCH = 512
-
-
-def fit(material: Material, towers: Towers, settings: Settings, seed: int) -> Fitted:
+def fit(material: Material, towers: Towers, seed: int) -> Fitted:
     """Fit a head, calibrate it on held-out conversations and measure it there."""
     read = Reader(material.vectors, towers)
-    net, measured = _learned(material, read, settings, seed)
+    net, measured = _learned(material, read, seed)
     return Fitted(_calibrated(material, read, net), measured)
 
 
-def _learned(
-    material: Material, read: Reader, settings: Settings, seed: int
-) -> tuple[nn.Sequential, dict[str, float]]:
+def _learned(material: Material, read: Reader, seed: int) -> tuple[nn.Sequential, dict[str, float]]:
     torch.manual_seed(seed)
     rng = np.random.default_rng(seed)
-    net = _network(read(material.valid.history[:1], material.valid.reply[:1]).shape[1], settings)
-    take = Steps(net.parameters(), settings.learning_rate, settings.weight_decay)
-    steps = settings.epochs * (settings.per_epoch // BATCH)
+    inputs = read(material.valid.history[:1], material.valid.reply[:1]).shape[1]
+    net = nn.Sequential(
+        nn.Linear(inputs, HEAD_HIDDEN), nn.ReLU(), nn.Dropout(DROPOUT), nn.Linear(HEAD_HIDDEN, 1)
+    )
+    take = Steps(net.parameters(), RATE, WEIGHT_DECAY)
+    steps = EPOCHS * (PER_EPOCH // BATCH)
     step, began = 0, time.monotonic()
-    for epoch in range(settings.epochs):
+    for epoch in range(EPOCHS):
         net.train()
-        for features, labels in _batches(material, read, settings, rng):
+        for features, labels in _batches(material, read, rng):
             loss = nn.functional.binary_cross_entropy_with_logits(net(features)[:, 0], labels)
-            take(loss, _rate(settings, step, steps))
+            take(loss, _rate(step, steps))
             step += 1
         measured = held_out_auc(material, read, net)
         shown = "  ".join(f"{name} {value:.4f}" for name, value in measured.items())
@@ -210,42 +164,29 @@ def _learned(
     return net, measured
 
 
-def _rate(settings: Settings | TowerSettings, step: int, steps: int) -> float:
-    return settings.learning_rate * min(1, (step + 1) / 100) * max(0.02, 1 - step / steps)
-
-
-def _network(inputs: int, settings: Settings) -> nn.Sequential:
-    layers: list[nn.Module] = []
-    for width in settings.hidden:
-        layers += [nn.Linear(inputs, width), nn.ReLU(), nn.Dropout(settings.dropout)]
-        inputs = width
-    return nn.Sequential(*layers, nn.Linear(inputs, 1))
+def _rate(step: int, steps: int) -> float:
+    return RATE * min(1, (step + 1) / 100) * max(0.02, 1 - step / steps)
 
 
 def _batches(
-    material: Material, read: Reader, settings: Settings, rng: np.random.Generator
+    material: Material, read: Reader, rng: np.random.Generator
 ) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
     train, rated = material.train, material.rated_train
-    rows = rng.choice(len(train.reply), settings.per_epoch, p=material.weights)
-    false = draw_negatives(train, rows, settings.mix, material.vectors, rng)
+    rows = rng.choice(len(train.reply), PER_EPOCH, p=material.weights)
+    false = draw_negatives(train, rows, MIX, material.vectors, rng)
     for start in range(0, len(rows) - BATCH + 1, BATCH):
         part = rows[start : start + BATCH]
-        people = rng.integers(0, len(rated.reply), settings.rated)
-        before = _shorten(train.history[part], settings, rng)
-        rated_before = _shorten(rated.history[people], settings, rng)
-        history = np.concatenate([before, before, rated_before])
-        reply = np.concatenate(
-            [train.reply[part], false[start : start + BATCH], rated.reply[people]]
-        )
+        people = rng.integers(0, len(rated.reply), RATED)
+        before = _shorten(train.history[part], rng)
+        history = np.concatenate([before, before, _shorten(rated.history[people], rng)])
+        replies = (train.reply[part], false[start : start + BATCH], rated.reply[people])
         labels = np.concatenate([np.ones(BATCH), np.zeros(BATCH), rated.good[people]])
-        yield (
-            read(history, reply),
-            torch.from_numpy(labels.astype(np.float32)),
-        )
+        features = read(history, np.concatenate(replies))
+        yield features, torch.from_numpy(labels.astype(np.float32))
 
 
-def _shorten(history: Ints, settings: Settings, rng: np.random.Generator) -> Ints:
-    return shorten(history, rng, first=settings.one_turn, two=settings.two_turns)
+def _shorten(history: Ints, rng: np.random.Generator) -> Ints:
+    return shorten(history, rng, first=ONE_TURN, two=TWO_TURNS)
 
 
 def _logits(read: Reader, net: nn.Module, history: Ints, reply: Ints) -> Floats:
@@ -293,12 +234,8 @@ def _calibrated(
     valid = material.valid
     rows = np.arange(len(valid.reply))
     false = draw_negatives(valid, rows, Mix(), material.vectors, np.random.default_rng(8))
-    logits = np.concatenate(
-        [
-            _logits(read, net, valid.history, valid.reply),
-            _logits(read, net, valid.history, false),
-        ]
-    )
+    replies = (valid.reply, false)
+    logits = np.concatenate([_logits(read, net, valid.history, reply) for reply in replies])
     labels = np.repeat([1.0, 0.0], len(rows))
     column = logits.astype(np.float64)[:, None]
     (scale,), shift = fit_logistic(column, labels, penalties=0.0, tolerance=1e-9)

@@ -29,18 +29,18 @@ from grice.models.folder import open_folder, shipped_models
 from grice.models.loader import ModelLoader
 from grice.models.protocols import Pair
 from grice.numeric import logits
+from grice.stats import compare_correlations
 from grice_research.benches.breakdowns import is_validation
 from grice_research.places import work_folder
 from grice_research.recipes.common import (
     StoredEncoder,
     VectorStore,
     auc,
-    interval_over,
     parser_of,
     rows_of,
     update_card,
 )
-from grice_research.recipes.dialogue.trials import trials
+from grice_research.recipes.dialogue.weigh import trials
 from grice_research.recipes.relevance.corpora import evaluated_texts, normalise, read_dialogues
 from grice_research.training.logistic import fit_logistic
 from grice_research.training_texts import record_selection
@@ -178,21 +178,18 @@ def left_out(columns: Floats, replies: Sequence[Reply]) -> Iterator[dict[str, An
         rows = np.flatnonzero(corpora == corpus)
         stacked = columns[rows] @ weights
 
-        def gap(
-            some: NDArray[np.int64], stacked: Floats = stacked, rows: NDArray[np.int64] = rows
-        ) -> float:
-            first, second = stacked[some], columns[rows[some], 1]
-            rated = ratings[rows[some]]
-            return float(spearmanr(first, rated)[0] - spearmanr(second, rated)[0])
-
-        bounds = (gap(np.arange(len(rows))), *interval_over(groups[rows], gap, 1000))
+        pair = {"sum": stacked, "cosine": columns[rows, 1]}
+        compared = compare_correlations(
+            pair, ratings[rows], kind="spearman", groups=groups[rows], baseline="cosine"
+        )
+        gap = compared.comparisons[0].difference
         yield {
             "left out": str(corpus),
             "n": len(rows),
             "networks": _rank(columns[rows, 0], ratings[rows]),
             "cosine": _rank(columns[rows, 1], ratings[rows]),
             "sum": _rank(stacked, ratings[rows]),
-            "sum less cosine": [round(bound, 3) for bound in bounds],
+            "sum less cosine": [round(float(x or 0), 3) for x in (gap.value, gap.low, gap.high)],
             "weights": [round(float(weight), 3) for weight in weights],
         }
 
@@ -203,24 +200,19 @@ def _rank(values: Floats, ratings: Floats) -> float:
 
 def settings_of(weights: Floats, columns: Floats, truth: Floats) -> tuple[float, FluentSettings]:
     """Return the weight of the cosine beside the networks, and scale and shift of the whole."""
-    cosine, fluency = (float(weight / weights[0]) for weight in weights[1:])
+    cosine, fluency = map(float, weights[1:] / weights[0])
     both = columns[:, 0] + cosine * columns[:, 1] + fluency * columns[:, 3]
     for name, values in (("networks", columns[:, 0]), ("sum", both), ("cosine", columns[:, 1])):
         print(json.dumps({"true against random": name, "area": round(auc(values, truth), 4)}))
-    linear = fit_logistic(both[:, None], truth, penalties=1e-6)
-    shift = float(linear(np.zeros((1, 1)))[0])
-    scale = float(linear(np.ones((1, 1)))[0]) - shift
-    return round(cosine, 2), FluentSettings(
-        round(scale, 4), round(scale * fluency, 4), round(shift, 4)
-    )
+    (scale,), shift = fit_logistic(both[:, None], truth, penalties=1e-6)
+    rounded = (round(value, 4) for value in (scale, scale * fluency, shift))
+    return round(cosine, 2), FluentSettings(*rounded)
 
 
 def write(
-    cosine: float,
-    weighed: FluentSettings,
-    replies: Sequence[Reply],
+    cosine: float, weighed: FluentSettings, replies: Sequence[Reply],
     lines: Sequence[dict[str, Any]],
-) -> None:
+) -> None:  # fmt: skip
     """State the weights in the card of the shipped model with what they reach; networks stay."""
     folder = shipped_models()["relevance"]
     card = open_folder(folder).card
@@ -232,16 +224,10 @@ def write(
 
 def _left_out(line: dict[str, Any]) -> dict[str, Any]:
     value, low, high = line["sum less cosine"]
-    return {
-        "on": f"left out: {line['left out']}",
-        "measure": "Spearman less that of the cosine with the last turn",
-        "value": value,
-        "low": low,
-        "high": high,
-        "n": line["n"],
-        "command": COMMAND,
-        "note": f"sum {line['sum']}, networks {line['networks']}, cosine {line['cosine']}",
-    }
+    note = f"sum {line['sum']}, networks {line['networks']}, cosine {line['cosine']}"
+    measure = "Spearman less that of the cosine with the last turn"
+    stated = {"on": f"left out: {line['left out']}", "measure": measure, "n": line["n"]}
+    return {**stated, "value": value, "low": low, "high": high, "command": COMMAND, "note": note}
 
 
 def main() -> None:

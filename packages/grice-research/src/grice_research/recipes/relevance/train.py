@@ -24,53 +24,32 @@ from grice_research.recipes.relevance.corpora import (
     evaluated_texts,
     read_dialogues,
 )
-from grice_research.recipes.relevance.examples import Mix, collect, texts_of
-from grice_research.recipes.relevance.fit import (
-    Fitted,
-    Material,
-    Settings,
-    Towers,
-    TowerSettings,
-    fit,
-    fit_towers,
-)
+from grice_research.recipes.relevance.examples import collect, texts_of
+from grice_research.recipes.relevance.fit import DECAY, Material, Towers, fit, fit_towers
 from grice_research.training_texts import record_texts
 
 WORK = work_folder("relevance")
 SEEDS = (0, 1, 2)
 FILES = ("head.npz", "left.npz", "right.npz")
 CORPORA = tuple(dict.fromkeys(source.name for source in SOURCES))
-WEIGHTS = {
-    "star": 0.5,
-    "schema_guided": 0.5,
-    "taskmaster4": 0.5,
-    "irc": 0.7,
-}
+WEIGHTS = {"star": 0.5, "schema_guided": 0.5, "taskmaster4": 0.5, "irc": 0.7}
 """How often a reply of a corpus is drawn, relative to 1 for the others."""
-
-TOWERS = TowerSettings()
-CHOSEN = Settings(mix=Mix(other_corpus=0.1, same_conversation=0.1), rated=128)
 
 
 def encode(data: Path) -> None:
     """Encode every distinct text that may train."""
-    encoder = exact_encoder()
     evaluated = evaluated_texts(data)
-    store = VectorStore(WORK / "vectors")
     texts = texts_of(read_dialogues(data), evaluated)
     everything = texts_of(read_dialogues(data), set())
-    _write_exclusion(len(evaluated), len(everything) - len(texts), len(texts))
-    store.add(texts, encoder)
-
-
-def _write_exclusion(evaluated: int, dropped: int, kept: int) -> None:
     text = (
-        f"{dropped:,} distinct training texts stand (letters and digits in lower case) among the "
-        f"{evaluated:,} strings of the evaluated sets ({', '.join(EVALUATED)}); none is a reply or "
-        "in a history. "
-        f"{kept:,} distinct texts are left."
+        f"{len(everything) - len(texts):,} distinct training texts stand (letters and digits in "
+        f"lower case) among the {len(evaluated):,} strings of the evaluated sets "
+        f"({', '.join(EVALUATED)}); none is a reply or in a history. {len(texts):,} distinct texts "
+        "are left."
     )
+    WORK.mkdir(parents=True, exist_ok=True)
     (WORK / "excluded.json").write_text(json.dumps({"text": text}))
+    VectorStore(WORK / "vectors").add(texts, exact_encoder())
 
 
 def material(data: Path) -> Material:
@@ -97,9 +76,9 @@ def towers(stuff: Material, seed: int) -> Towers:
     """Return the towers of a seed, fitted at the first call."""
     path = WORK / f"towers{seed}.pt"
     if not path.exists():
-        fitted = fit_towers(stuff.vectors, stuff.train, stuff.weights, TOWERS, seed)
+        fitted = fit_towers(stuff.vectors, stuff.train, stuff.weights, seed)
         torch.save(fitted.state_dict(), path)
-    loaded = Towers(stuff.vectors.shape[1], TOWERS)
+    loaded = Towers(stuff.vectors.shape[1])
     loaded.load_state_dict(torch.load(path))
     return loaded.eval()
 
@@ -112,34 +91,27 @@ def fit_seeds(data: Path) -> None:
         if (folder / "measured.json").exists():
             continue
         pair = towers(stuff, seed)
-        fitted = fit(stuff, pair, CHOSEN, seed)
-        _save(folder, pair, fitted)
-
-
-def _save(folder: Path, pair: Towers, fitted: Fitted) -> None:
-    folder.mkdir(exist_ok=True)
-    Mlp(layers_of(pair.left)).save(folder / "left.npz")
-    Mlp(layers_of(pair.right)).save(folder / "right.npz")
-    Mlp(fitted.layers).save(folder / "head.npz")
-    (folder / "measured.json").write_text(json.dumps(fitted.measured))
+        fitted = fit(stuff, pair, seed)
+        folder.mkdir(exist_ok=True)
+        Mlp(layers_of(pair.left)).save(folder / "left.npz")
+        Mlp(layers_of(pair.right)).save(folder / "right.npz")
+        Mlp(fitted.layers).save(folder / "head.npz")
+        (folder / "measured.json").write_text(json.dumps(fitted.measured))
 
 
 def write_best(data: Path) -> None:
     """Copy the seed that does best on held-out conversations to the package."""
     reached = {seed: json.loads((WORK / f"seed{seed}/measured.json").read_text()) for seed in SEEDS}
-    best = max(SEEDS, key=lambda seed: sum(reached[seed][part] for part in SUMMED))
+    best = max(SEEDS, key=lambda seed: sum(reached[seed][part] for part in ("random", "people")))
     folder = shipped_models()["encoder"].parent / "relevance"
     folder.mkdir(exist_ok=True)
     for file in FILES:  # half the room of half precision, and no area changes by 0.0001
         Mlp.load(WORK / f"seed{best}" / file).save(folder / file, int8=True)
     # The weights of the parts are those of ``stack.py``.
-    settings = {"decay": TOWERS.decay, "parts": ["builtin:encoder", "builtin:dialogue"]}
+    settings = {"decay": DECAY, "parts": ["builtin:encoder", "builtin:dialogue"]}
     excluded = json.loads((WORK / "excluded.json").read_text())["text"]
     update_card(folder, files=FILES, settings=settings, excluded=excluded)
     record_texts(folder, texts_of(read_dialogues(data), evaluated_texts(data)))
-
-
-SUMMED = ("random", "people")
 
 
 def main() -> None:

@@ -107,9 +107,8 @@ def _voted(data: Path) -> Iterator[Marked]:
         talk = Conversation(row["id"], turns, targets=places)
         for label in row["labels"]:
             votes = label["O"] + label["T"] + label["X"]
-            yield Marked(
-                "dbdc3", row["system"], talk.id, talk, label["turn"], label["X"] / votes, votes
-            )
+            share = label["X"] / votes
+            yield Marked("dbdc3", row["system"], talk.id, talk, label["turn"], share, votes)
 
 
 def _rated(data: Path) -> Iterator[Marked]:
@@ -129,9 +128,8 @@ def _rated(data: Path) -> Iterator[Marked]:
         )
         talk = Conversation(row["id"], turns, targets=places)
         for place in places:
-            yield Marked(
-                "convai2017", "unknown", talk.id, talk, place, float(ratings[place] == BAD), 1
-            )
+            bad = float(ratings[place] == BAD)
+            yield Marked("convai2017", "unknown", talk.id, talk, place, bad, 1)
 
 
 def _written() -> Iterator[Marked]:
@@ -214,11 +212,18 @@ def columns_of(
     metrics = list(dict.fromkeys(question.metric for question in asked))
     folder = work_folder("review")
     folder.mkdir(parents=True, exist_ok=True)
+    talks = {turn.talk.id: turn.talk for turn in marked}
+    turns: dict[str, list[int]] = {}
+    for turn in marked:
+        turns.setdefault(turn.talk.id, []).append(turn.turn)
     seen: dict[tuple[str, int], dict[str, Score]] = {}
     with grice.load(*metrics, workers=1, cache=folder / "cache", models=preset) as grader:
         for metric in metrics:
-            for place, what in _observed(grader, metric, marked, folder):
-                seen.setdefault(place, {}).update(what)
+            file = folder / f"{metric}.jsonl"
+            groups = _scored(grader, metric, list(talks.values()), file)
+            for name, wanted in turns.items():
+                for turn, what in observed(groups[name], wanted).items():
+                    seen.setdefault((name, turn), {}).update(what)
     rows = [seen.get((turn.talk.id, turn.turn), {}) for turn in marked]
     return np.array([[_figure(row, question) for question in asked] for row in rows], np.float64)
 
@@ -233,21 +238,6 @@ def _figure(seen: dict[str, Score], asked: Asked) -> float:
     return next((piece.value for piece in features if piece.name == asked.feature), np.nan)
 
 
-def _observed(
-    grader: Grader, metric: str, marked: Sequence[Marked], folder: Path
-) -> Iterator[tuple[tuple[str, int], dict[str, Score]]]:
-    """Yield what a metric says of every turn that is judged in the conversations."""
-    turns: dict[str, list[int]] = {}
-    for marked_turn in marked:
-        turns.setdefault(marked_turn.talk.id, []).append(marked_turn.turn)
-    talks = {marked_reply.talk.id: marked_reply.talk for marked_reply in marked}
-    groups = _scored(grader, metric, list(talks.values()), folder / f"{metric}.jsonl")
-    for name, asked in turns.items():
-        by_turn = observed(groups[name], asked)
-        for turn in asked:
-            yield (name, turn), by_turn[turn]
-
-
 def _scored(
     grader: Grader, metric: str, talks: Sequence[Conversation], file: Path
 ) -> dict[str, list[Score]]:
@@ -260,11 +250,7 @@ def _scored(
     kept = next((group[0].signature for group in groups.values()), None)
     if kept == grader.signatures[metric] and all(talk.id in groups for talk in talks):
         return groups
-    (scorer,) = (
-        loaded_metric
-        for loaded_metric in grader.scorer.metrics
-        if loaded_metric.metric.name == metric
-    )
+    scorer = next(loaded for loaded in grader.scorer.metrics if loaded.metric.name == metric)
     groups = {}
     for start in range(0, len(talks), WINDOW):
         window = talks[start : start + WINDOW]

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
@@ -84,13 +83,8 @@ class Table(NamedTuple):
         """Return the log odds, without controls, that weights of some rows give to others."""
         centers, scales = _usual(self.columns[learned])
         rows = standardised(self.columns, centers, scales)
-        fitted = fit(
-            rows[learned],
-            self.controls[learned],
-            self.flawed[learned],
-            self.weight[learned],
-            equality,
-        )
+        given = (rows, self.controls, self.flawed, self.weight)
+        fitted = fit(*(column[learned] for column in given), equality)
         return rows[judged] @ fitted.weights
 
     def left_out(self, equality: float) -> dict[str, Floats]:
@@ -143,12 +137,10 @@ def chosen_equality(table: Table) -> float:
     """
     means = {}
     for equality in EQUALITIES:
-        found = {
-            name: area.value for name, area in areas_of(table, table.left_out(equality)).items()
-        }
+        areas = areas_of(table, table.left_out(equality))
+        found = {name: area.value for name, area in areas.items()}
         means[equality] = float(np.mean(list(found.values())))
-        worst = min(found, key=lambda name: found[name])
-        print(json.dumps({"equality": equality, "mean": means[equality], "worst": worst} | found))
+        print(json.dumps({"equality": equality, "mean": means[equality]} | found))
     return max(key for key, mean in means.items() if mean >= max(means.values()) - LOSS)
 
 
@@ -194,13 +186,6 @@ def _rounded(*values: float) -> list[float]:
     return [round(float(value), 4) for value in values]
 
 
-def write(stack: Stack, figures: Sequence[dict[str, object]], folder: Path) -> None:
-    """Write the model."""
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / FILE).write_bytes(msgspec.json.format(msgspec.json.encode(stack)) + b"\n")
-    update_card(folder, files=(FILE,), quality=figures)
-
-
 def main() -> None:
     parser = parser_of(__doc__)
     parser.add_argument("--models", choices=tuple(WITNESSES), default="small")
@@ -224,7 +209,10 @@ def main() -> None:
     stack = stack_of(table, asked, MODELS[given.models], equality)
     print(json.dumps({"equality": equality}), msgspec.json.encode(stack).decode())
     if not given.dry:
-        write(stack, figures, SHIPPED_MODELS / f"review-{given.models}")
+        folder = SHIPPED_MODELS / f"review-{given.models}"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / FILE).write_bytes(msgspec.json.format(msgspec.json.encode(stack)) + b"\n")
+        update_card(folder, files=(FILE,), quality=figures)
 
 
 if __name__ == "__main__":

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -27,8 +28,9 @@ from grice.metrics.sensibleness import reply_states
 from grice.models.loader import ModelLoader
 from grice.models.mlp import Mlp
 from grice.models.protocols import PromptEncoder
+from grice.stats import mean as mean_of
 from grice_research.places import MODELS, work_folder
-from grice_research.recipes.common import Steps, parser_of, update_card
+from grice_research.recipes.common import Steps, figure_of, parser_of, update_card
 from grice_research.recipes.sense.sources import (
     FLAWS,
     Item,
@@ -70,11 +72,9 @@ def comparisons(items: Sequence[Item], *, validation: bool) -> Comparisons:
     rows, first = [], 0
     for item in items:
         if item.validation == validation:
-            for good, bad in item.comparisons:
-                rows += [
-                    (first + good, first + bad, FLAWS.index(flaw), 1 / len(item.comparisons))
-                    for flaw in dict.fromkeys((FLAWS[0], item.flaw))
-                ]
+            weight = 1 / len(item.comparisons)
+            for (good, bad), flaw in product(item.comparisons, {FLAWS[0]: 0, item.flaw: 0}):
+                rows.append((first + good, first + bad, FLAWS.index(flaw), weight))
         first += len(item.readings)
     better, worse, head, weight = zip(*rows, strict=True)
     return Comparisons(*map(torch.tensor, (better, worse, head)), torch.tensor(weight))
@@ -84,12 +84,9 @@ def fit(states: Array, learned: Comparisons, seed: int) -> nn.Sequential:
     """Return a network from standardized states to the log odds of each flaw."""
     torch.manual_seed(seed)
     net = nn.Sequential(
-        nn.Dropout(DROPOUT[0]),
-        nn.Linear(states.shape[1], HIDDEN),
-        nn.ReLU(),
-        nn.Dropout(DROPOUT[1]),
-        nn.Linear(HIDDEN, len(FLAWS)),
-    )
+        nn.Dropout(DROPOUT[0]), nn.Linear(states.shape[1], HIDDEN), nn.ReLU(),
+        nn.Dropout(DROPOUT[1]), nn.Linear(HIDDEN, len(FLAWS)),
+    )  # fmt: skip
     read = torch.from_numpy(states)
     step = Steps(net.parameters(), RATE, DECAY, STEPS)
     for _ in range(STEPS):
@@ -102,21 +99,6 @@ def fit(states: Array, learned: Comparisons, seed: int) -> nn.Sequential:
         weight = learned.weight[rows]
         step((weight * (ranked + LABEL_WEIGHT * labelled)).sum() / weight.sum())
     return net.eval()
-
-
-def read_items(data: Path, *, chatbots: bool) -> list[Item]:
-    """Return the written items, and those of votes on replies of chatbots if they are wanted."""
-    items = list(written_items())
-    return items + (chatbot_items(data) if chatbots else [])
-
-
-def states_of(reader: PromptEncoder, responses: Sequence[Response]) -> Array:
-    """Return the states of replies; those of each portion are kept before the next is read."""
-    portions = [
-        reply_states(reader, responses[start : start + PORTION])
-        for start in range(0, len(responses), PORTION)
-    ]
-    return np.concatenate(portions)
 
 
 def nets_of(states: Array, items: Sequence[Item]) -> tuple[list[nn.Sequential], Array, Array]:
@@ -152,24 +134,11 @@ def right(odds: Array, items: Sequence[Item]) -> dict[str, list[float]]:
     return kinds
 
 
-def quality_of(kinds: dict[str, list[float]], command: str) -> list[dict[str, object]]:
-    """Return figures for the card, with normal intervals."""
-    figures: list[dict[str, object]] = []
-    for kind, values in kinds.items():
-        share, count = float(np.mean(values)), len(values)
-        half = 1.96 * (share * (1 - share) / count) ** 0.5
-        figures.append(
-            {
-                "on": f"written items kept back: {kind}",
-                "measure": "right of two replies to one history",
-                "value": round(share, 3),
-                "low": round(max(0.0, share - half), 3),
-                "high": round(min(1.0, share + half), 3),
-                "n": count,
-                "command": command,
-            }
-        )
-    return figures
+def quality_of(kinds: dict[str, list[float]], command: str) -> list[dict[str, Any]]:
+    """Return figures for the card."""
+    on, measure = "written items kept back", "right of two replies to one history"
+    shares = {kind: mean_of(values, bounds=(0, 1)) for kind, values in kinds.items()}
+    return [figure_of(f"{on}: {kind}", measure, each, command) for kind, each in shares.items()]
 
 
 def make(states: Array, items: Sequence[Item], base: str, out: Path, *, chatbots: bool) -> None:
@@ -199,11 +168,13 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     given = parser.parse_args()
     torch.set_num_threads(given.threads)
-    items = read_items(given.data, chatbots=given.chatbots)
+    items = [*written_items(), *(chatbot_items(given.data) if given.chatbots else ())]
     models = ModelLoader(mode="fast", workers=given.threads, cache=work_folder("sensibleness"))
     reader = models.load(given.base, PromptEncoder)
     responses = [response_of(reading) for item in items for reading in item.readings]
-    states = states_of(reader, responses)
+    # The states of each portion are kept before the next is read.
+    portions = range(0, len(responses), PORTION)
+    states = np.concatenate([reply_states(reader, responses[i : i + PORTION]) for i in portions])
     models.close()
     out = MODELS / given.name
     make(states, items, given.base, out, chatbots=given.chatbots)

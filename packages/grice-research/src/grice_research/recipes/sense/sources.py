@@ -78,12 +78,8 @@ def _pair_item(row: dict[str, Any]) -> Item:
         readings = (Reading(first, row["r1"]), Reading(first, row["bad"]))
         return Item(row["kind"], readings, ((0, 1),), validation)
     second = tuple(row["h2"])
-    crossed = (
-        Reading(first, row["r1"]),
-        Reading(second, row["r2"]),
-        Reading(first, row["r2"]),
-        Reading(second, row["r1"]),
-    )
+    orders = ((first, "r1"), (second, "r2"), (first, "r2"), (second, "r1"))
+    crossed = tuple(Reading(history, row[name]) for history, name in orders)
     return Item(row["kind"], crossed, tuple((i, j) for i in (0, 1) for j in (2, 3)), validation)
 
 
@@ -142,7 +138,8 @@ def _windows(
             if votes[judged[j]] - votes[judged[i]] >= apart
         )
         if pairs:
-            yield _item(kind, readings, pairs)
+            first = "\n".join((*readings[0].history, ""))
+            yield Item(kind, readings, pairs, crc32(first.encode()) % 10 == 0)
         start += 2 * TURNS
 
 
@@ -161,11 +158,6 @@ def _stands_in(texts: frozenset[str], others: Iterable[frozenset[str]]) -> bool:
     return bool(texts) and any(len(texts & other) * 2 >= len(texts) for other in others)
 
 
-def _item(kind: str, readings: tuple[Reading, ...], pairs: tuple[tuple[int, int], ...]) -> Item:
-    first = "\n".join((*readings[0].history, ""))
-    return Item(kind, readings, pairs, crc32(first.encode()) % 10 == 0)
-
-
 SHORT = 20  # letters of an everyday phrase, which any two sets share
 
 
@@ -182,21 +174,13 @@ def chatbot_items(data: Path) -> list[Item]:
 
 
 def evaluated(data: Path) -> set[str]:
-    """Return the normalised texts of the sets that are reported."""
-    return {normalise(text) for text in _evaluated(data)}
-
-
-def _evaluated(data: Path) -> Iterator[str]:
-    """Yield the texts of the sets that the heads are measured on."""
-    yield from evaluated_texts(data)
-    for path in (data / "abc_eval").glob("*.jsonl.gz"):
-        for talk in rows_of(path):
-            yield from (turn["text"] for turn in talk["turns"])
-    for talk in rows_of(data / BREAKDOWNS):
-        if is_validation(talk["id"]):
-            yield from (turn["text"] for turn in talk["turns"])
-    for pair in read_pairs():
-        yield from (*pair.history, pair.good, pair.bad)
+    """Return the normalised texts of the sets that the heads are measured on."""
+    texts = evaluated_texts(data)
+    talks = [talk for path in (data / "abc_eval").glob("*.jsonl.gz") for talk in rows_of(path)]
+    talks += [talk for talk in rows_of(data / BREAKDOWNS) if is_validation(talk["id"])]
+    texts |= {turn["text"] for talk in talks for turn in talk["turns"]}
+    texts |= {text for pair in read_pairs() for text in (*pair.history, pair.good, pair.bad)}
+    return set(map(normalise, texts))
 
 
 def is_stated(reply: str, stated: set[str]) -> bool:

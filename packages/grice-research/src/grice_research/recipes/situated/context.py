@@ -100,12 +100,19 @@ def strategyqa_id(place: int, row: Row) -> str:
     return f"strategyqa::train::{key}"
 
 
+_encoder = cache(exact_encoder)
+
+
 def hidden(texts: list[str]) -> list[Any]:
     """Return token states and offsets of texts."""
     return [tuple(states) for states in _encoder().hidden_states(texts)]
 
 
-_encoder = cache(exact_encoder)
+def block_states(rows: list[Row]) -> Iterator[tuple[Row, Any]]:
+    """Yield rows with the token states and offsets of their texts."""
+    for begin in range(0, len(rows), 512):
+        block = rows[begin : begin + 512]
+        yield from zip(block, hidden([row["text"] for row in block]), strict=True)
 
 
 def context_tagger() -> ContextTagger:
@@ -119,8 +126,7 @@ def label(options: Namespace) -> None:
         rows = list(rows_of(WORK / "labels.jsonl"))
         nlp = import_module("spacy").load(options.model, exclude=["lemmatizer", "tagger", "parser"])
         docs = nlp.pipe((row["text"] for row in rows), batch_size=256)
-        again = [{"text": row["text"], "entities": _entities(doc)}
-                 for row, doc in zip(rows, docs, strict=True)]  # fmt: skip
+        again = [{"text": doc.text, "entities": _entities(doc)} for doc in docs]
         write_rows(WORK / f"labels_{options.beside}.jsonl", again)
         print(f"{len(rows):,} sentences labelled again")
         return
@@ -219,22 +225,18 @@ def features(rows: list[Row], names: Names) -> tuple[NDArray[Any], ...]:
     tags: list[tuple[int, ...]] = []
     nouns: list[float] = []
     rng = random.Random(0)
-    for begin in range(0, len(rows), 512):
-        block = rows[begin : begin + 512]
-        for row, states in zip(block, hidden([row["text"] for row in block]), strict=True):
-            text = row["text"]
-            every = [entity for entities in row["teachers"] for entity in entities]
-            sides = [mended(text, entities, every, names) for entities in row["teachers"]]
-            versions = [text, text.lower()] if rng.random() < 0.5 else [text]
-            for version in versions:
-                if len(version) != len(text):
-                    continue
-                x, places, starts = token_features(version, *states, names, CITIES)
-                heads = [i for i, start in enumerate(starts) if start]
-                words = [places[i] for i in heads]
-                xs.append(x[heads].astype(np.float16))
-                tags += zip(*(tags_of(side, words) for side in sides), strict=True)
-                nouns += [float(any(s <= at < e for s, e in row["nouns"])) for at, _ in words]
+    for row, states in block_states(rows):
+        text = row["text"]
+        every = [entity for entities in row["teachers"] for entity in entities]
+        sides = [mended(text, entities, every, names) for entities in row["teachers"]]
+        versions = [text, text.lower()] if rng.random() < 0.5 else [text]
+        for version in (each for each in versions if len(each) == len(text)):
+            x, places, starts = token_features(version, *states, names, CITIES)
+            heads = [i for i, start in enumerate(starts) if start]
+            words = [places[i] for i in heads]
+            xs.append(x[heads].astype(np.float16))
+            tags += zip(*(tags_of(side, words) for side in sides), strict=True)
+            nouns += [float(any(s <= at < e for s, e in row["nouns"])) for at, _ in words]
     return np.concatenate(xs), np.array(tags), np.array(nouns, np.float32)
 
 
@@ -246,6 +248,7 @@ def tag(options: Namespace) -> None:
     name, all are taken to see it. One sentence in ten chooses the epoch.
     """
     import torch
+    from torch.nn import functional
 
     del options
     torch.set_num_threads(1)
@@ -273,13 +276,10 @@ def tag(options: Namespace) -> None:
             part = np.sort(order[begin : begin + 512])
             scores = network(torch.from_numpy(train[0][part].astype(np.float32)))
             tags = torch.from_numpy(train[1][part])
-            loss = sum(
-                torch.nn.functional.cross_entropy(scores[:, :-1], side) / tags.shape[1]
-                for side in tags.T
-            ) + torch.nn.functional.binary_cross_entropy_with_logits(
-                scores[:, -1], torch.from_numpy(train[2][part])
-            )
-            step(loss, rate)
+            sides = [functional.cross_entropy(scores[:, :-1], side) for side in tags.T]
+            nouns = torch.from_numpy(train[2][part])
+            of_nouns = functional.binary_cross_entropy_with_logits(scores[:, -1], nouns)
+            step(sum(sides) / len(sides) + of_nouns, rate)
         rate *= 0.75
         network.eval()
         with torch.no_grad():
@@ -289,8 +289,7 @@ def tag(options: Namespace) -> None:
         guess = np.isin(tags, CONTEXT_TAGS) & np.ones_like(context)
         right = (tags == valid[1]) & context
         f1 = 2 * right.sum() / (context.sum() + guess.sum())
-        nouns = ((scores[:, -1] > 0) == valid[2]).mean()
-        print(f"epoch {epoch}: F1 of context words {f1:.4f}, nouns {nouns:.4f}", flush=True)
+        print(f"epoch {epoch}: F1 of context words {f1:.4f}", flush=True)
         if f1 > best:
             best = f1
             Mlp(layers_of(network)).save(WORK / "tagger.npz")
@@ -306,15 +305,13 @@ def clauses(options: Namespace) -> None:
     rows = list(rows_of(WORK / "questions.jsonl"))
     names = Names.load(WORK / "names.txt.gz")
     sets: dict[bool, list[tuple[NDArray[Any], int]]] = {True: [], False: []}
-    for begin in range(0, len(rows), 512):
-        block = rows[begin : begin + 512]
-        for row, states in zip(block, hidden([row["text"] for row in block]), strict=True):
-            x, places, starts = token_features(row["text"], *states, names)
-            heads = [i for i, start in enumerate(starts) if start]
-            at = [k for k, i in enumerate(heads) if places[i][0] == row["start"]]
-            if at:
-                held = zlib.crc32(row["text"].encode()) % 8 == 0
-                sets[held].append((x[heads], at[0]))
+    for row, states in block_states(rows):
+        x, places, starts = token_features(row["text"], *states, names)
+        heads = [i for i, start in enumerate(starts) if start]
+        at = [k for k, i in enumerate(heads) if places[i][0] == row["start"]]
+        if at:
+            held = zlib.crc32(row["text"].encode()) % 8 == 0
+            sets[held].append((x[heads], at[0]))
     train, valid = sets[False], sets[True]
     network = torch.nn.Sequential(
         torch.nn.Linear(train[0][0].shape[1], 64), torch.nn.ReLU(), torch.nn.Dropout(0.2),

@@ -8,6 +8,7 @@ import random
 import re
 import zlib
 from argparse import Namespace
+from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
@@ -68,9 +69,8 @@ def questions(data: Path) -> Iterator[Question]:
     for i, row in enumerate(rows_of(data / "strategyqa/train_filtered.jsonl.gz")):
         name = f"strategyqa::train_filtered::{i}"
         yield Question(name, row["question"], row["answer"], "yes_no")
-    parts = {"commonsenseqa::train": "commonsenseqa/train"}
-    parts |= {f"arc::{level.capitalize()}::Train": f"arc/{level}_train"
-              for level in ("easy", "challenge")}  # fmt: skip
+    parts = {"commonsenseqa::train": "commonsenseqa/train", "arc::Easy::Train": "arc/easy_train",
+             "arc::Challenge::Train": "arc/challenge_train"}  # fmt: skip
     for prefix, file in parts.items():
         for i, row in enumerate(rows_of(data / f"{file}.jsonl.gz")):
             yield Question(f"{prefix}::{i}", row["stem"], row["choices"][row["answer"]])
@@ -161,7 +161,6 @@ def encode(options: Namespace) -> None:
     random.Random(0).shuffle(of_wordnet)
     kept = [row for row in rows if not row[0].startswith("wordnet")] + of_wordnet[:GLOSSES]
     texts = list(dict.fromkeys(text for row in kept for text in row[1:3]))
-    print(f"{len(kept):,} facts, {len(texts):,} texts", flush=True)
     vectors = dict(zip(texts, encode_all(texts, 2), strict=True))
     write_rows(WORK / "kept.jsonl", kept)
     np.savez(
@@ -382,25 +381,18 @@ def group(options: Namespace) -> None:
     words = sorted({word for record in samples for word in record.keywords})
     known = dict(zip(words, encode_all(words).astype(np.float32), strict=True))
     sets: dict[bool, list[tuple[Any, float]]] = {True: [], False: []}
-    seen: dict[str, int] = {}
+    seen: Counter[str] = Counter()
     for sample in samples:
         out = [zlib.crc32(name.encode()) % 7 == 0 for name in sample.ids]
-        if any(out) != all(out) or max(seen.get(name, 0) for name in sample.ids) > 12:
+        if any(out) != all(out) or max(seen[name] for name in sample.ids) > 12:
             continue  # a statement in a hundred pairs teaches its keywords and nothing else
-        for name in sample.ids:
-            seen[name] = seen.get(name, 0) + 1
+        seen.update(sample.ids)
         for i, j in itertools.combinations(range(len(sample.keywords)), 2):
             a, b = sample.keywords[i], sample.keywords[j]
             if a.lower() != b.lower():
                 same = float(sample.keywords_pos[i] == sample.keywords_pos[j])
                 sets[all(out)].append((pair_features(known[a], known[b]), same))
-    (x, y), (vx, vy) = (
-        (
-            torch.from_numpy(np.stack([row for row, _ in sets[part]])),
-            np.array([s for _, s in sets[part]]),
-        )
-        for part in (False, True)
-    )
+    (x, y), (vx, vy) = (map(np.array, zip(*sets[part], strict=True)) for part in (False, True))
     print(f"{len(y):,} pairs of keywords train, {len(vy):,} are held out", flush=True)
     network = torch.nn.Sequential(
         torch.nn.Linear(x.shape[1], 64), torch.nn.ReLU(), torch.nn.Dropout(0.3),
@@ -411,11 +403,12 @@ def group(options: Namespace) -> None:
         network.train()
         for part in np.array_split(np.random.default_rng(epoch).permutation(len(y)), len(y) // 256):
             wanted = torch.from_numpy(y[part]).float()
-            logits = network(x[part])[:, 0]
+            logits = network(torch.from_numpy(x[part]))[:, 0]
             step(torch.nn.functional.binary_cross_entropy_with_logits(logits, wanted))
         network.eval()
         with torch.no_grad():
-            right = float(((network(vx)[:, 0].numpy() > 0) == vy).mean())
+            odds = network(torch.from_numpy(vx))[:, 0].numpy()
+        right = float(((odds > 0) == vy).mean())
         print(f"epoch {epoch}: {right:.4f}", flush=True)
         if right > best:
             best = right
@@ -433,11 +426,9 @@ def templates(options: Namespace) -> None:
     for marked in mark(short_facts("creak", "strategyqa-fact", "csqa2")):
         labels = {e.text: CONTEXTS.get(e.label, "") for e in marked.entities}
         kinds = tuple(labels.get(keyword, "") for keyword in marked.keywords)
-        common = [w for w, kind in zip(marked.keywords, kinds, strict=True) if not kind]
         if (
-            2 <= marked.masked.count(MASK) <= 5
-            and len(marked.keywords) == marked.masked.count(MASK)
-            and any(not named(word) for word in common)
+            2 <= marked.masked.count(MASK) == len(marked.keywords) <= 5
+            and any(not labels.get(word) and not named(word) for word in marked.keywords)
             and not RISKY.search(marked.statement)
             and marked.statement[:1].isupper()
         ):

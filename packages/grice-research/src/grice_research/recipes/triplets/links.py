@@ -18,8 +18,10 @@ from torch.nn import functional
 
 from grice_research.places import work_folder
 from grice_research.recipes.common import Steps, state_of
+from grice_research.triplets.cider import average_precision, score_labels
 
 MOST, EPOCHS, RATE = 90_000, 4, 1.5e-3  # rows to learn from, epochs, and the largest rate
+SHOWN = ("ap", "choice", "relation", "relation_f1", "macro_f1")
 TASKS = 3  # Entailed, the right option, which relation: one output of each per relation
 
 
@@ -53,11 +55,7 @@ class Links(nn.Module):
 
 
 def macro_f1(gold: np.ndarray, predicted: np.ndarray) -> float:
-    scores = []
-    for label in np.union1d(gold, predicted):
-        right = np.sum((gold == label) & (predicted == label))
-        scores.append(2 * right / (np.sum(gold == label) + np.sum(predicted == label)))
-    return float(np.mean(scores))
+    return score_labels(gold.tolist(), predicted.tolist()).macro_f1
 
 
 def main() -> None:
@@ -85,7 +83,7 @@ def main() -> None:
         a, b = pairs[rows, 0], pairs[rows, 1]
         return net(vectors[a], vectors[b], numbers[rows])
 
-    def judge(which_nli: np.ndarray, which_choice: np.ndarray) -> dict[str, object]:
+    def judge(which_nli: np.ndarray, which_choice: np.ndarray) -> dict[str, float]:
         net.eval()
         with torch.no_grad():
             rows = nli[which_nli]
@@ -98,15 +96,11 @@ def main() -> None:
             scores = np.stack(
                 [run(four[:, i]).numpy()[np.arange(len(four)), 1, four[:, 4]] for i in range(4)], 1
             )
-        order = np.argsort(-entailed)
-        hits = gold[order]
-        precision = np.cumsum(hits) / np.arange(1, len(hits) + 1)
         levels = np.quantile(entailed, np.linspace(0.6, 0.95, 36))
         return {
-            "ap": float(precision[hits].mean()),
-            "level": float(max(levels, key=lambda x: macro_f1(gold, entailed > x))),
-            "entailed": entailed,
-            "gold": gold,
+            "ap": average_precision(gold, entailed),
+            "level": (level := float(max(levels, key=lambda x: macro_f1(gold, entailed > x)))),
+            "macro_f1": macro_f1(gold, entailed > level),
             "choice": float((scores.argmax(1) == four[:, 5]).mean()),
             "relation": float((relation == named).mean()),
             "relation_f1": macro_f1(named, relation),
@@ -132,21 +126,13 @@ def main() -> None:
             step(loss + functional.cross_entropy(logits, torch.tensor(four[:, 5])))
         held_out = judge(validates[of_nli], validates[of_choice])
         mark = sum(held_out[name] for name in ("ap", "choice", "relation"))
-        print(
-            epoch,
-            *(f"{held_out[k]:.4f}" for k in ("ap", "choice", "relation", "relation_f1")),
-            f"{macro_f1(held_out['gold'], held_out['entailed'] > held_out['level']):.4f}",
-            flush=True,
-        )
+        print(epoch, *(f"{held_out[name]:.4f}" for name in SHOWN), flush=True)
         if mark > best:
-            best, state, level = mark, state_of(net), held_out["level"]
+            best, state, result = mark, state_of(net), held_out
     net.load_state_dict(state)
-    result = {k: held_out[k] for k in ("ap", "choice", "relation", "relation_f1")}
-    result["macro_f1"] = macro_f1(held_out["gold"], held_out["entailed"] > level)
-    print(json.dumps({k: round(v, 4) for k, v in result.items()}))
     name = f"links_weak_0_{options.seed}"
     net.save(WORK / f"{name}.npz")
-    (WORK / f"{name}.json").write_text(json.dumps({**result, "level": level, "seed": options.seed}))
+    (WORK / f"{name}.json").write_text(json.dumps({**result, "seed": options.seed}))
 
 
 if __name__ == "__main__":

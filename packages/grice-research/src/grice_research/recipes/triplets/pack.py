@@ -18,7 +18,7 @@ import numpy as np
 
 from grice.stats import mean
 from grice_research.places import TASK_MODELS, work_folder
-from grice_research.recipes.common import parser_of, rows_of, table_of, update_card
+from grice_research.recipes.common import figure_of, parser_of, rows_of, table_of, update_card
 from grice_research.recipes.triplets.weak import nouns_of
 from grice_research.training_texts import record_texts
 from grice_tasks.cider.find import fitting, near_pairs
@@ -77,10 +77,7 @@ def quality() -> list[dict[str, Any]]:
     on = "links of ten conversations of topical_chat test_freq, read by one person (judged.tsv)"
     for measure, right in (("right or trivial", {"right", "trivial"}), ("right", {"right"})):
         share = mean([float(row["verdict"] in right) for row in rows], groups=talks)
-        bounds = {"value": share.value, "low": share.low, "high": share.high}
-        rounded = {name: round(bound, 4) for name, bound in bounds.items() if bound is not None}
-        given = {"n": len(rows), "command": COMMAND}
-        figures.append({"on": on, "measure": f"share {measure}", **rounded, **given})
+        figures.append(figure_of(on, f"share {measure}", share, COMMAND, len(rows)))
     return figures
 
 

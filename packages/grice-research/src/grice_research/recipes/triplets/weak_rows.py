@@ -163,11 +163,7 @@ class Rows:
             self.nli.extend((pair(h, t), r, gold, 0, 1) for h, r, t in links)
         true = set(group.links)
         for head, relation, tail in group.links:
-            wrong = [
-                head_span
-                for head_span in usable
-                if head_span != head and (head, relation, head_span) not in true
-            ]
+            wrong = [span for span in usable if span != head and (head, relation, span) not in true]
             if len(wrong) >= 3:
                 tails = [tail, *self.draw.choice(wrong, 3, replace=False).tolist()]
                 self.choice.append((*(pair(head, other) for other in tails), relation, 0, 0))
@@ -245,12 +241,8 @@ def main() -> None:
     draw = np.random.default_rng(0)
     read = list(talks(options.parts, evaluated_turns(options.data), links))
     groups = [each for each in read if each is not None]
-    stages = [
-        Stage(
-            each.joined, each.places, np.array([each.joined.turn(place) for place in each.places])
-        )
-        for each in groups
-    ]
+    turns = (np.array(list(map(each.joined.turn, each.places))) for each in groups)
+    stages = [Stage(each.joined, each.places, own) for each, own in zip(groups, turns, strict=True)]
     rows = Rows(stages, draw)
     for group in groups:
         rows.add(group)

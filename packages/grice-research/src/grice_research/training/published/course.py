@@ -41,9 +41,8 @@ class Course:
     def __init__(self, learner: Learner, examples: Sequence[TrainingExample], folder: Path) -> None:
         values = learner.values
         make_folder(folder)
-        self._torch = torch_module()
+        self._torch, self._folder = torch_module(), folder
         self._learner, self._examples, self._values = learner, examples, values
-        self._folder = folder
         self._of = sha256(msgspec.json.encode((values, list(examples)))).hexdigest()
         self._each = -(-len(examples) // values.batch)
         self._total = self._each * values.epochs
@@ -129,7 +128,8 @@ class Course:
         new = path.with_suffix(".new")
         self._torch.save(state, new)
         os.replace(new, path)  # noqa: PTH105 - whole, or as it was
-        write_curve(self._curve, self._folder / CURVE)
+        points = [msgspec.json.encode(point) + b"\n" for point in self._curve]
+        write_lines(self._folder / CURVE, points)
 
     def _resume(self) -> None:
         path = self._folder / STATE
@@ -153,16 +153,10 @@ class Course:
         self._curve = [msgspec.convert(point, Point) for point in state["curve"]]
 
 
-def write_curve(curve: Sequence[Point], path: Path) -> None:
-    """Write the points as JSON lines."""
-    write_lines(path, [msgspec.json.encode(point) + b"\n" for point in curve])
-
-
 def drawn_curve(curve: Sequence[Point], title: str) -> str:
-    """Return the loss over steps as SVG; empty axes without a point."""
-    most = max((point.loss for point in curve), default=0.0) or 1.0
-    last = max((point.step for point in curve), default=1)
-    width, height = 400, 160
+    """Return the loss over steps as SVG."""
+    most = max(point.loss for point in curve) or 1.0
+    last, width, height = curve[-1].step, 400, 160
     places = (
         f"{width * point.step / last:.1f},{height - height * max(0.0, point.loss) / most:.1f}"
         for point in curve

@@ -132,16 +132,13 @@ def _deam(path: Path) -> Iterator[TrainingExample]:
         yield TrainingExample(" ".join(utterances), str(int(positive)), group)
 
 
-def _amr_generator(path: Path) -> Iterator[TrainingExample]:
-    """Yield the sentence of each graph."""
+def _amr(path: Path, *, parsed: bool) -> Iterator[TrainingExample]:
+    """Yield the sentence of each graph, or the graph of each sentence, without variables."""
     for sentence, graph in graphs_of_file(path).items():
-        yield TrainingExample(generator_input(graph), sentence, sentence)
-
-
-def _amr_parser(path: Path) -> Iterator[TrainingExample]:
-    """Yield the graph of each sentence, without variables."""
-    for sentence, graph in graphs_of_file(path).items():
-        yield TrainingExample(sentence, sequence_of(read_amr(graph)), sentence)
+        if parsed:
+            yield TrainingExample(sentence, sequence_of(read_amr(graph)), sentence)
+        else:
+            yield TrainingExample(generator_input(graph), sentence, sentence)
 
 
 class _Pair(msgspec.Struct):
@@ -276,8 +273,8 @@ def _choices(path: Path) -> Iterator[TrainingExample]:
 
 _READERS: dict[str, Callable[[Path], Iterator[TrainingExample]]] = {
     "accent": _accent,
-    "amr-generator": _amr_generator,
-    "amr-parser": _amr_parser,
+    "amr-generator": partial(_amr, parsed=False),
+    "amr-parser": partial(_amr, parsed=True),
     "cider-choices": _choices,
     "cider-entailment": _entailment,
     "cider-relations": _relations,

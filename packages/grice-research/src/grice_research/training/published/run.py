@@ -18,7 +18,7 @@ from grice.models.loader import find_model_type
 from grice.stats.comparison import proportion
 from grice.stats.estimate import Estimate
 from grice_research.published_models.convert import checkpoint as opened_checkpoint
-from grice_research.training.published.course import CURVE, Course, Point, drawn_curve, write_curve
+from grice_research.training.published.course import CURVE, Course, Point, drawn_curve
 from grice_research.training.published.examples import TrainingExample, read_examples
 from grice_research.training.published.learners import Learner, open_learner, torch_module
 from grice_research.training.published.recipes import HyperParameters, Recipe
@@ -68,17 +68,10 @@ def train_published(order: Order) -> PublishedReport:
     before = _measured(learner, held)
     curve = Course(learner, learned, work).run()
     report = PublishedReport(
-        recipe.name,
-        len(learned),
-        len(held),
-        before,
-        _measured(learner, held),
-        learner.measure,
-        values,
-        tuple(order.changes),
-        tuple(curve),
-        learner.device,
-    )
+        recipe=recipe.name, examples=len(learned), held_out=len(held), before=before,
+        after=_measured(learner, held), measure=learner.measure, values=values,
+        changed=tuple(order.changes), curve=tuple(curve), device=learner.device,
+    )  # fmt: skip
     make_folder(work / "checkpoint")
     learner.save(work / "checkpoint")
     with TemporaryDirectory(dir=work) as folder:
@@ -86,7 +79,7 @@ def train_published(order: Order) -> PublishedReport:
         make_folder(output)
         for path in Path(folder).iterdir():
             shutil.move(path, output / path.name)
-    write_curve(curve, output / CURVE)
+    shutil.copyfile(work / CURVE, output / CURVE)
     write_text(output / "curve.svg", drawn_curve(curve, f"{recipe.name}: loss"))
     return report
 
@@ -128,16 +121,14 @@ def _convert(order: Order, report: PublishedReport, checkpoint: Path, folder: Pa
         "summary": recipe.summary,
         "licence": "yours, as far as your data and the checkpoint allow",
     }
+    selection = [
+        f"{name} {stated[name]}: {hyper.source}"
+        for name, hyper in recipe.hyperparameters.items()
+        if name not in changed
+    ]
     training: dict[str, CardValue] = {
         "data": [f"{report.examples} examples of {', '.join(path.name for path in order.files)}"],
-        "selection": [
-            *(
-                f"{name} {stated[name]}: {hyper.source}"
-                for name, hyper in recipe.hyperparameters.items()
-                if name not in changed
-            ),
-            *(f"{change}: not the paper's" for change in report.changed),
-        ],
+        "selection": [*selection, *(f"{each}: not the paper's" for each in report.changed)],
         "excluded": f"{report.held_out} held-out examples",
         "command": f"grice train {recipe.name}",
         "seeds": [report.values.seed],
