@@ -11,20 +11,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from grice.evaluation.datasets import Rated
 
-WORDS = [
-    "tea",
-    "coffee",
-    "rain",
-    "train",
-    "garden",
-    "sister",
-    "music",
-    "book",
-    "river",
-    "bread",
-    "winter",
-    "horse",
-]
+WORDS = (
+    "tea", "coffee", "rain", "train", "garden", "sister", "music", "book", "river", "bread",
+    "winter", "horse",
+)  # fmt: skip
 
 
 def fed_turn(folder: Path, count: int = 40) -> Path:

@@ -34,21 +34,9 @@ _HOMES = {
 }
 
 __all__ = [
-    "Conversation",
-    "Evidence",
-    "GriceError",
-    "Judgement",
-    "Response",
-    "Score",
-    "Span",
-    "Triple",
-    "Turn",
-    "load",
-    "read",
-    "review",
-    "score",
-    "score_files",
-]
+    "Conversation", "Evidence", "GriceError", "Judgement", "Response", "Score", "Span", "Triple",
+    "Turn", "load", "read", "review", "score", "score_files",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> object:

@@ -30,19 +30,10 @@ def chat(tmp_path):
         ["Do you have any pets?", "Yes, two cats and a parrot.", "What is the parrot called?"],
         ["How was the exam?", "The moon is made of old shoes."],
     ]
-    path.write_text(
-        "".join(
-            json.dumps(
-                {
-                    "id": f"t{i}",
-                    "turns": [{"speaker": "AB"[j % 2], "text": t} for j, t in enumerate(talk)],
-                    "channel": i,
-                }
-            )
-            + "\n"
-            for i, talk in enumerate(talks)
-        )
-    )
+    with path.open("w") as file:
+        for i, talk in enumerate(talks):
+            turns = [{"speaker": "AB"[j % 2], "text": text} for j, text in enumerate(talk)]
+            file.write(json.dumps({"id": f"t{i}", "turns": turns, "channel": i}) + "\n")
     return path
 
 
@@ -245,19 +236,8 @@ def test_explain_shows_the_evidence(capsys):
 
 
 def test_explain_finds_a_reply_in_a_file(chat, capsys):
-    words = [
-        "explain",
-        "--file",
-        str(chat),
-        "--id",
-        "t0",
-        "--turn",
-        "1",
-        "-m",
-        "relevance",
-        "--json",
-    ]
-    assert main(words) == 0
+    words = ["--id", "t0", "--turn", "1", "-m", "relevance", "--json"]
+    assert main(["explain", "--file", str(chat), *words]) == 0
     [score] = scores_in(capsys.readouterr().out)
     assert (score["conversation"], score["turn"]) == ("t0", 1)
 
@@ -276,8 +256,8 @@ def test_list_names_metrics_and_formats(capsys):
     assert "relevance*" in shown
     assert "messages" in shown
     assert main(["list", "--json"]) == 0
-    listed = json.loads(capsys.readouterr().out)
-    assert {row["name"] for row in listed} >= {"relevance", "commonsense", "log_length"}
+    listed = {row["name"] for row in scores_in(capsys.readouterr().out)}
+    assert listed >= {"relevance", "commonsense", "log_length"}
 
 
 def test_the_cache_can_be_cleared(chat, capsys, tmp_path):

@@ -69,19 +69,10 @@ def test_unreadable_answers_end_the_run_and_what_was_answered_is_kept(tmp_path, 
     assert (tmp_path / "out.jsonl").read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["--limit-requests", "much"], "an integer of 1 or more"),
-        (["--concurrency", "0"], "an integer of 1 or more"),
-    ],
-)
-def test_what_cannot_be_used_is_said_before_anything_is_sent(words, message, capsys):
+@pytest.mark.parametrize("words", [("--limit-requests", "much"), ("--concurrency", "0")])
+def test_what_cannot_be_used_is_said_before_anything_is_sent(words, capsys):
     with StubEndpoint() as server:
-        try:
-            status = score(server, *words)
-        except SystemExit as ended:
-            status = ended.code
+        with pytest.raises(SystemExit, match="2"):
+            score(server, *words)
         assert server.requests == []
-    assert status == 2
-    assert message in capsys.readouterr().err
+    assert "an integer of 1 or more" in capsys.readouterr().err

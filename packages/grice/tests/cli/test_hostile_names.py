@@ -104,16 +104,8 @@ def test_no_name_computes_in_a_spreadsheet(tmp_path, name):
     ]  # fmt: skip
     rated.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     table = tmp_path / "table.csv"
-    words = [
-        "meta-eval",
-        "log_length",
-        "--on",
-        f"{rated}:{name}",
-        "--no-cache",
-        "--csv",
-        str(table),
-    ]
-    assert main(words) == 0
+    words = ["--on", f"{rated}:{name}", "--no-cache", "--csv", str(table)]
+    assert main(["meta-eval", "log_length", *words]) == 0
     with table.open(newline="", encoding="utf-8") as file:
         read = list(csv.DictReader(file))
     assert {row["aspect"] for row in read} == {f"'{name.strip()}"}

@@ -72,15 +72,11 @@ def test_of_a_sample_the_conversations_are_counted(chat, capsys, tmp_path):
 @pytest.mark.parametrize(
     ("words", "unit"),
     [
-        (
-            ["perturb", "CHAT", "--kind", "turn-replacement", "--score", "log_length"],
-            "conversations",
-        ),
-        (["meta-eval", "log_length", "--on", "RATED"], "conversations"),
-        (["explain", "Is it late?", "Yes, it is.", "--no-cache"], "texts"),
-        (["calibrate", "RATED", "SCORES"], None),
+        ("perturb CHAT --kind turn-replacement --score log_length", "conversations"),
+        ("meta-eval log_length --on RATED", "conversations"),
+        ("explain Late? Yes. --no-cache", "texts"),
+        ("calibrate RATED SCORES", None),
     ],
-    ids=lambda part: part[0] if isinstance(part, list) else "",
 )
 @pytest.mark.parametrize("quiet", [False, True])
 def test_every_command_that_takes_long_shows_how_far_it_has_come(
@@ -90,12 +86,10 @@ def test_every_command_that_takes_long_shows_how_far_it_has_come(
     rated = [{"id": f"t{i}", "turns": ["Is it late?", "Yes. " * (i % 7)], "rating": i % 5}
              for i in range(40)]  # fmt: skip
     files["RATED"].write_text("".join(f"{json.dumps(row)}\n" for row in rated))
-    assert (
-        main(["score", str(files["RATED"]), "-m", "log_length", "-q", "-o", str(files["SCORES"])])
-        == 0
-    )
+    written = ["-q", "-o", str(files["SCORES"])]
+    assert main(["score", str(files["RATED"]), "-m", "log_length", *written]) == 0
     stream = terminal()
-    command = [*map(str, (files.get(word, word) for word in words)), *["--quiet"] * quiet]
+    command = [str(files.get(word, word)) for word in words.split()] + ["--quiet"] * quiet
     assert main(command) in (0, 1)
     shown = plain(stream.getvalue())
     if quiet or unit is None:

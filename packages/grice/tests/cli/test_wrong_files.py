@@ -30,15 +30,8 @@ def scored(tmp_path, capsys):
 
 
 def test_turns_of_a_role_that_nobody_knows_are_counted_and_can_be_judged(tmp_path, scored):
-    log = write(
-        tmp_path / "log.jsonl",
-        messages(
-            ("user", "Is it here?"),
-            ("Assistent", "Soon."),
-            ("user", "When?"),
-            ("assistant", "At ten."),
-        ),
-    )
+    talk = (("user", "Here?"), ("Assistent", "Soon."), ("user", "When?"), ("assistant", "At ten."))
+    log = write(tmp_path / "log.jsonl", messages(*talk))
     turns, printed = scored(log)
     assert turns == [3]
     assert "1 turn is of the role 'Assistent' and not judged" in printed

@@ -74,7 +74,7 @@ def test_metrics_that_depend_on_the_batch_or_fail_are_named(capsys, plugin):
     shown = capsys.readouterr().out
     assert "The guarantee does not hold here for crowd." in shown
     row = next(line for line in shown.splitlines() if line.startswith(" crowd "))
-    assert row.split() == ["crowd", "37", "37", "by", "0.3", "same", "same"]
+    assert row.split() == ["crowd", "alone", "37", "37", "by", "0.3"]
     _, report = diagnosis(capsys, "--plugin", plugin, "-m", "crowd")
     assert report["cache"] == os.environ["GRICE_CACHE"]
     alone, *others = report["arrangements"]

@@ -1,7 +1,7 @@
 """The ``grice`` command, and the table of all commands.
 
 A command is a typed function, from which :mod:`grice.cli.derive` makes the parser, or a module with
-several ``ACTIONS`` or a function ``run``; it returns an :class:`grice.cli.output.Output` or an exit
+a function ``run`` or several ``ACTIONS``. It returns an :class:`grice.cli.output.Output` or an exit
 status.
 """
 
@@ -62,15 +62,15 @@ COMMANDS = {
     },
     "evaluate metrics": {
         "meta-eval": "evaluate:meta_eval",
-        "calibrate": "ratings:calibrate",
-        "estimate": "ratings:estimate",
+        "calibrate": "decide:calibrate",
+        "estimate": "decide:estimate",
         "audit": "evaluate:audit",
         "perturb": "evaluate:perturb",
     },
     "metrics, models and knowledge": {
         "list": "system:list_metrics",
-        "models": "models",
-        "kb": "kb",
+        "models": "models:MODELS",
+        "kb": "models:KB",
         "doctor": "system:doctor",
     },
     "serve": {"serve": "system:serve"},

@@ -21,6 +21,7 @@ import argparse
 import ast
 import inspect
 import re
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias, cast
@@ -241,7 +242,6 @@ def _add_arguments(
 
 
 def _add_group(parser: argparse._ActionsContainer, group: type[argparse.Namespace]) -> None:
-    """Declare the options of a group."""
     for name, annotation in group.__annotations__.items():
         if name in SHARED and name != "metrics":  # its default depends on the plug-ins
             _add(parser, name, annotation, getattr(group, name), {}, option=True)
@@ -256,10 +256,9 @@ def _add_scoring(
     early = argparse.ArgumentParser(add_help=False, exit_on_error=False, allow_abbrev=False)
     early.add_argument("--plugin", type=Path, action="append", default=[])
     early.add_argument("-m", "--metrics", "--score")
-    try:
+    known = argparse.Namespace(plugin=[], metrics=None)
+    with suppress(argparse.ArgumentError):  # the full parser reports it
         known = early.parse_known_args(list(words))[0]
-    except argparse.ArgumentError:  # the full parser reports it
-        known = argparse.Namespace(plugin=[], metrics=None)
     registry = find_metrics(known.plugin)
     for problem in registry.problems:
         warn(problem)
@@ -332,12 +331,7 @@ def _add(
         settings = {"metavar": own_metavar or metavar or None, **TYPES[kind]}
     if not required:
         settings["default"] = list(default) if repeated else default  # type: ignore[call-overload]
-        is_shown = (
-            isinstance(default, (int, float, str))
-            and not isinstance(default, bool)
-            and default != ""
-        )
-        if is_shown and "default" not in text:
+        if type(default) in (int, float, str) and default != "" and "default" not in text:
             text += f" (default {default})"
     text = text.replace("%", "%%")
     if option:

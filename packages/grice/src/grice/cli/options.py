@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
-from grice.cli.derive import metric_options, names
+from grice.cli.derive import Scoring, metric_options, names
 from grice.cli.output import INVOCATION, note, warn
 from grice.errors import InputError, MetricError
 from grice.files import cache_folder
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from argparse import Namespace
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
-    from grice.cli.derive import Input, Scoring
+    from grice.cli.derive import Input
     from grice.data import Conversation
     from grice.errors import RecordError
     from grice.models.endpoint import ClientOptions
@@ -87,18 +87,14 @@ def client_options(options: Namespace, *, dry_run: bool | None = None) -> Client
     )
 
 
-def opened_models(
-    scoring: Scoring | None = None, *, workers: int | None = None, keep: bool = True
-) -> ModelLoader:
+def opened_models(scoring: Scoring | None = None, *, keep: bool = True) -> ModelLoader:
     """Return models with the options given, or the default ones, to be closed after use."""
     from grice.models.loader import ModelLoader, default_workers
 
-    cache = cache_folder() if keep else None
-    if scoring is not None:
-        workers, cache = scoring.workers, scoring.cache or cache
-        cache = None if scoring.no_cache else cache
-    mode = "fast" if scoring is None else scoring.mode
-    return ModelLoader(mode=mode, workers=workers or default_workers(), cache=cache)
+    chosen = scoring or Scoring()
+    cache = chosen.cache or cache_folder() if keep and not chosen.no_cache else None
+    workers = chosen.workers or default_workers()
+    return ModelLoader(mode=chosen.mode, workers=workers, cache=cache)
 
 
 def columns_of(reading: Input) -> dict[str, str]:

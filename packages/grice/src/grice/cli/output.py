@@ -10,7 +10,6 @@ import sys
 import time
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from typing import TextIO
 
+    from rich.console import Console
     from rich.progress import Progress
 
     from grice.progress import Advance, Part, Watcher
@@ -42,8 +42,7 @@ PATIENCE, SHORTEST = 1.0, 0.3
 """Seconds of a command, and of a stage of it, before its progress is drawn."""
 
 
-@dataclass(frozen=True)
-class Invocation:
+class Invocation(NamedTuple):
     """The words that were typed, without those of a settings file, and what they ask for."""
 
     words: Sequence[str] = ()
@@ -98,10 +97,7 @@ def _cell(value: object) -> str:
 def emit(rows: Iterable[object], view: View, *, as_json: bool) -> None:
     """Print rows as a line of JSON each, or their view, even if nobody reads them."""
     try:
-        if as_json:
-            write_rows(rows, None)
-        else:
-            show(view)
+        write_rows(rows, None) if as_json else show(view)
     except BrokenPipeError:
         drop(sys.stdout)
 
@@ -158,10 +154,10 @@ def visible(text: str) -> str:
     return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
-def _print(renderable: object) -> None:
+def _console() -> Console:
     from rich.console import Console
 
-    Console(highlight=False, emoji=False, markup=False).print(renderable)
+    return Console(highlight=False, emoji=False, markup=False)
 
 
 def _print_lines(lines: Lines) -> None:
@@ -170,13 +166,12 @@ def _print_lines(lines: Lines) -> None:
 
     for line in lines.lines:
         text = Text(one_line(line, lines.longest), style=lines.style)
-        _print(Padding(text, (0, 0, 0, lines.indent), expand=False))
+        _console().print(Padding(text, (0, 0, 0, lines.indent), expand=False))
 
 
 def _print_table(table: Table) -> None:
     """Print rows under a head; a name in the first column is never broken or cut."""
     from rich import box
-    from rich.console import Console
     from rich.measure import Measurement
     from rich.table import Table as RichTable
 
@@ -191,7 +186,7 @@ def _print_table(table: Table) -> None:
         printed.add_column(visible(title), justify=side, overflow="fold", no_wrap=is_name)
     for place, row in enumerate(cells):
         printed.add_row(*row, style="dim" if place in table.dim else "")
-    out = Console(highlight=False, emoji=False, markup=False)
+    out = _console()
     if table.words < len(table.columns) and width() > out.width:
         printed.show_edge = False
         # With gaps of one space if that keeps every row on one line, else of two.
@@ -210,7 +205,7 @@ def _print_pairs(rows: Iterable[Sequence[str]]) -> None:
     grid.add_column(overflow="fold")
     for name, value in rows:
         grid.add_row(visible(name), visible(value))
-    _print(grid)
+    _console().print(grid)
 
 
 def warn(message: str) -> None:

@@ -31,7 +31,7 @@ from grice.cli.output import (
     write_rows,
 )
 from grice.errors import LONGEST, InputError, MetricError, RecordError, plural
-from grice.tables import Lines, Table, number, value_and_bounds
+from grice.tables import Lines, Table, number, value_and_bounds, with_interval
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -341,28 +341,18 @@ def _audit_view(result: AuditResult) -> View:
 
 
 def _judges_view(judges: Sequence[MetricAudit]) -> Iterator[Lines | Table]:
-    yield Lines(["", "two replies compared in both orders"], style="bold")
     rows = []
     for row in judges:
-        n = str(row.same.n if row.same else 0)
-        figures = (
-            *value_and_bounds(row.same, ".2f"),
-            *value_and_bounds(row.first, ".2f"),
-            number(row.own.value if row.own else None, ".2f"),
-        )
-        rows.append((row.metric, *figures, n))
-    yield Table(("judge", "same", "interval", "first", "interval", "own", "n"), rows)
+        figures = (row.same, row.first, row.own, row.changed)
+        cells = ("–" if each is None else with_interval(each, ".2f") for each in figures)
+        rows.append((row.metric, *cells, number(row.deviation)))
+    yield Lines(["", "two replies compared in both orders; the same asked again"], style="bold")
+    yield Table(("judge", "same", "first", "own", "changed", "deviation"), rows)
     legend = (
-        "same: the same answer in both orders; first: answers for the reply shown first, "
-        "0.5 is right; own: for the reply to this history"
+        "same: the same answer in both orders; first: answers for the reply shown first, 0.5 is "
+        "right; own: for the reply to this history; changed, deviation: of scores asked again"
     )
     yield Lines([legend], style="dim")
-    yield Lines(["", "the same asked again"], style="bold")
-    repeated = [
-        (row.metric, str(row.repeats), *value_and_bounds(row.changed, ".2f"), number(row.deviation))
-        for row in judges
-    ]
-    yield Table(("judge", "times", "changed", "interval", "deviation"), repeated)
 
 
 def _injected(metrics: Sequence[MetricAudit]) -> Iterator[tuple[str, ...]]:

@@ -296,7 +296,6 @@ def explain(
     turn: int | None = None,
     reading: Input,
     what_if: bool = False,
-    signature: bool = False,
     scoring: Scoring,
 ) -> Output:
     """Score one reply and show the evidence.
@@ -307,7 +306,6 @@ def explain(
         id_ (ID): id of the conversation in the file
         turn (N): index of the reply, from 0
         what_if: also try which single change of knowledge or text would lift the score
-        signature: also print the signature of each score
     """
     from grice.evaluation.counterfactuals import counterfactuals
     from grice.readers import find_conversation
@@ -332,12 +330,12 @@ def explain(
     texts = [each.text for each in conversation.turns]
     return Output(
         [*scores, *chain.from_iterable(changes.values())],
-        chain(_scores_view(scores, texts, signatures=signature), _changes_view(changes)),
+        chain(_scores_view(scores, texts), _changes_view(changes)),
         DONE if not failed else UNUSABLE if failed == len(scores) else PARTIAL,
     )
 
 
-def _scores_view(scores: Sequence[Score], texts: Sequence[str], *, signatures: bool) -> View:
+def _scores_view(scores: Sequence[Score], texts: Sequence[str]) -> View:
     """Show scores with all their evidence; ``texts`` are the turns of the conversation."""
     for score in scores:
         status = "" if score.status == "ok" else f"  {score.status}"
@@ -349,8 +347,6 @@ def _scores_view(scores: Sequence[Score], texts: Sequence[str], *, signatures: b
             first, *more = _described(evidence, texts)
             yield Lines([first], indent=2, longest=LONGEST)
             yield Lines(more, indent=8, longest=LONGEST)
-        if signatures:
-            yield Lines([score.signature], indent=2, style="dim", longest=LONGEST)
 
 
 def _described(evidence: Evidence, texts: Sequence[str]) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from typing import TYPE_CHECKING, Any, Literal
 
 from grice.cli.options import check_options, load_grader
@@ -22,9 +21,7 @@ if TYPE_CHECKING:
     from grice.tables import View
 
 
-def list_metrics(
-    metric: str | None = None, *, plugin: Sequence[Path] = (), json: bool
-) -> Output | None:
+def list_metrics(metric: str | None = None, *, plugin: Sequence[Path] = ()) -> Output:
     """List metrics and formats, or describe one metric.
 
     Args:
@@ -38,10 +35,16 @@ def list_metrics(
     for problem in (*registry.problems, *plugin_problems(), *find_formats().problems):
         warn(problem)
     metrics = [registry.named(metric)] if metric else list(registry.metrics.values())
-    if json:
-        sys.stdout.write(_as_json(registry, metrics) + "\n")
-        return None
-    return Output([], _metric_view(metrics[0]) if metric else _list_view(registry))
+    rows = (
+        {
+            # Protocols are classes, of use to code alone.
+            **{name: getattr(each, name) for name in each.__struct_fields__ if name != "protocols"},
+            "function": f"{each.function.__module__}.{each.function.__name__}",
+            "origin": registry.origins[each.name],
+        }
+        for each in metrics
+    )
+    return Output(rows, _metric_view(metrics[0]) if metric else _list_view(registry))
 
 
 def _list_view(registry: Registry) -> View:
@@ -79,21 +82,6 @@ def _metric_view(metric: Metric) -> View:
         yield Lines([line], indent=2, longest=LONGEST)
     for name, reference in metric.models.items():
         yield Lines([f"{metric.flag(name)} (default {reference}): a model"], indent=2)
-
-
-def _as_json(registry: Registry, metrics: Sequence[Metric]) -> str:
-    import msgspec
-
-    rows = [
-        {
-            # Protocols are classes, of use to code alone.
-            **{name: getattr(each, name) for name in each.__struct_fields__ if name != "protocols"},
-            "function": f"{each.function.__module__}.{each.function.__name__}",
-            "origin": registry.origins[each.name],
-        }
-        for each in metrics
-    ]
-    return msgspec.json.encode(rows).decode()
 
 
 MEBI = 2**20
@@ -143,19 +131,16 @@ def _diagnosis_view(diagnosis: Diagnosis) -> View:
         "fetched": " ".join(diagnosis.fetched),
     }
     yield Table((), [(name, fact) for name, fact in facts.items() if fact])
-    yield Lines([""])
     if diagnosis.arrangements:
         talks = f"{diagnosis.conversations} conversations"
         run = f"{diagnosis.mode}, {talks}, {diagnosis.seconds:.1f} s"
-        yield Lines([f"Same bits as all scored together? ({run})"], style="bold")
-        tried = dict.fromkeys(tried.arrangement for tried in diagnosis.arrangements)
-        rows: dict[str, list[str]] = {}
+        yield Lines(["", f"Same bits as all scored together? ({run})"], style="bold")
+        rows = []
         for each in diagnosis.arrangements:
-            row = rows.setdefault(each.metric, [each.metric, f"{each.scores:,}"])
             # Scores may differ in their evidence alone.
-            gap = f"by {each.largest:.1g}" if each.largest else "in evidence"
-            row.append(f"{each.differing:,} {gap}" if each.differing else "same")
-        yield Table(("metric", "scores", *tried), rows.values())
+            gap = f"{each.differing:,} by {each.largest:.1g}" if each.differing else "none"
+            rows.append((each.metric, each.arrangement, f"{each.scores:,}", gap))
+        yield Table(("metric", "arrangement", "scores", "that differ"), rows, words=2)
     yield Lines(diagnosis.problems, style="bold red")
     broken = dict.fromkeys(tried.metric for tried in diagnosis.arrangements if tried.differing)
     if diagnosis.holds:
