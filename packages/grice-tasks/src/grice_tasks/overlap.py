@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
 from grice_tasks.tokens import ROUGE_TOKENS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
 Counts: TypeAlias = dict[tuple[str, ...], int]  # How often each n-gram occurs
 
@@ -52,17 +52,10 @@ def rouge_2(output: str, reference: str) -> float:
 
 @lru_cache(maxsize=50_000)
 def stem(word: str) -> str:
-    """Return Porter's stem with the extensions of nltk."""
-    return _stemmer()(word)
-
-
-@cache
-def _stemmer() -> Callable[[str], str]:
-    """Return Porter's stemmer with the extensions of nltk, the one published scores use."""
+    """Return Porter's stem with the extensions of nltk, the one published scores use."""
     from nltk.stem.porter import PorterStemmer
 
-    stemmed: Callable[[str], str] = PorterStemmer().stem
-    return stemmed
+    return str(PorterStemmer().stem(word))
 
 
 def common_length(mine: Sequence[str], other: Sequence[str]) -> int:

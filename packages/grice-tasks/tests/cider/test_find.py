@@ -12,9 +12,8 @@ from grice.data import Conversation, Span, Turn
 from grice.errors import InputError, ModelFolderError, RecordError
 from grice.models.embedded import HiddenStates
 from grice.models.protocols import TaggedSpan
-from grice_tasks.cider.find import Link, Wanted, find_links
+from grice_tasks.cider.find import Link, Wanted, find_links, links_page
 from grice_tasks.cider.models import LinkHead, TripletModels, span_vectors
-from grice_tasks.cider.page import links_page
 from grice_tasks.cider.reading import NEW, STRUCTURE, layout_of, locate, read_texts, stretches
 from grice_tasks.cider.span_candidates import find_candidates, join_turns, slices
 

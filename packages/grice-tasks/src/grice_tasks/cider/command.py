@@ -51,9 +51,8 @@ def run(
     from grice.errors import ModelError
     from grice.progress import track
     from grice.readers import part_read
-    from grice_tasks.cider.find import Wanted, find_links
+    from grice_tasks.cider.find import Wanted, find_links, links_page
     from grice_tasks.cider.models import TripletModels
-    from grice_tasks.cider.page import links_page
 
     if files[0] == "stats":
         return _stats(files[1:], invalid)

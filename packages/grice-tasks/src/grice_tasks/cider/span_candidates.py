@@ -78,25 +78,18 @@ denial, place, what is located, what is used; their relation, with "-" from the 
 """
 
 
-class _Rule(NamedTuple):
-    between: re.Pattern[str]
-    kinds: str
-    relation: str
-    swapped: bool
-
-
 _RULES = [
-    _Rule(
+    (
         re.compile(rf"^\W*(?:{words})\W*$", re.IGNORECASE),
         kinds,
-        relation.removeprefix("-"),
-        relation.startswith("-"),
+        relation.lstrip("-"),
+        relation[0] == "-",
     )
     for words, kinds, relation in _CONNECTIVES
 ]
 GOALS = frozenset({"MotivatedByGoal", "UsedFor"})
 
-RELATIONS = frozenset(rule.relation for rule in _RULES) | {"CausesDesire"}
+RELATIONS = frozenset(relation for _, _, relation, _ in _RULES) | {"CausesDesire"}
 """Relations that connectives express."""
 
 _MOMENT = re.compile(
@@ -142,20 +135,20 @@ def _read(
     if re.search(r"[.?!]", between):
         return None
     head, tail = text[slice(*first.place)], text[slice(*second.place)]
-    for rule in _RULES:
-        if not rule.between.match(between):
+    for words, kinds, relation, swapped in _RULES:
+        if not words.match(between):
             continue
-        if not (_is(rule.kinds[0], first, head, nouns) and _is(rule.kinds[1], second, tail, nouns)):
+        if not (_is(kinds[0], first, head, nouns) and _is(kinds[1], second, tail, nouns)):
             continue
-        if rule.relation in GOALS and not _says_purpose(text[: first.place[1]], head, tail):
+        if relation in GOALS and not _says_purpose(text[: first.place[1]], head, tail):
             continue
-        if rule.relation == "IsA" and not _says_kind(text, first, second):
+        if relation == "IsA" and not _says_kind(text, first, second):
             continue
-        if rule.relation in ("IsA", "UsedFor") and _BEHIND.search(text[: first.place[0]]):
+        if relation in ("IsA", "UsedFor") and _BEHIND.search(text[: first.place[0]]):
             continue  # "the emperor of Japan is a scientist" says nothing of Japan
-        if rule.relation == "Causes" and not rule.swapped and _GOAL.search(tail):
+        if relation == "Causes" and not swapped and _GOAL.search(tail):
             return "CausesDesire", False
-        return rule.relation, rule.swapped
+        return relation, swapped
     return None
 
 
@@ -262,19 +255,10 @@ didn't didnt can't theyve youve weve ive although though think know see say gues
 get got go like just do one two first all
 """
 _EMPTY = frozenset(_SAY_NOTHING.split())
-_LIGHT = (
-    _EMPTY
-    | ADVERBS
-    | AUXILIARIES
-    | BE
-    | DEGREES
-    | DETERMINERS
-    | INDEFINITE
-    | PREPOSITIONS
-    | QUESTIONS
-    | THINGS
-    | frozenset(_NAMES_NOTHING.split())
-)
+_LIGHT = _EMPTY.union(
+    ADVERBS, AUXILIARIES, BE, DEGREES, DETERMINERS, INDEFINITE, PREPOSITIONS, QUESTIONS, THINGS,
+    _NAMES_NOTHING.split(),
+)  # fmt: skip
 """Words that name neither what happens nor who or what it happens to."""
 _ASKS = re.compile(
     r"(?:do|does|did|are|is|was|were|have|has|can|could|would|will)\s+(?:i|you|we|"

@@ -97,24 +97,17 @@ def shape_of(graph: Graph, belief: str, argument: str) -> Shape:
     graph = graph.lower()
     links = links_of(graph)
     cyclic = bool(find_cycle(links))
+    heads = [edge.head for edge in graph.edges]
+    late = any(edge.tail in heads[:place] for place, edge in enumerate(graph.edges))
     return Shape(
         concepts=len(graph.concepts),
         facts=len(set(graph.edges)),
         external=sum(not is_internal(concept, belief, argument) for concept in graph.concepts),
         depth=None if cyclic else depth(graph),
         linear=is_linear(graph),
-        topological=not cyclic and _is_topological(graph),
+        topological=not cyclic and not late,
         depth_first=depth_first(graph) == graph,
     )
-
-
-def _is_topological(graph: Graph) -> bool:
-    left: set[str] = set()
-    for edge in graph.edges:
-        if edge.tail in left:
-            return False
-        left.add(edge.head)
-    return True
 
 
 def shapes(samples: Sequence[Sample]) -> Shapes:

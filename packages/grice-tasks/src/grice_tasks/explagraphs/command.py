@@ -23,19 +23,9 @@ if TYPE_CHECKING:
 HELP = "check, score, draw, count or generate explanation graphs"
 MODEL = "builtin:graphs"
 MEASURES = (
-    "sa",
-    "stca",
-    "ged",
-    "g_bleu",
-    "g_rouge_2",
-    "g_rouge_2_released",
-    "g_rouge_l",
-    "g_embedding",
-    "g_bertscore",
-    "seca",
-    "ea",
-    "informativeness",
-)
+    "sa", "stca", "ged", "g_bleu", "g_rouge_2", "g_rouge_2_released", "g_rouge_l", "g_embedding",
+    "g_bertscore", "seca", "ea", "informativeness",
+)  # fmt: skip
 LEGEND = (
     "ged: 0 is best. nonsense: a chain of the longest words with the system's stances.",
     "polarity: the system's graphs, the stance read off the number of negations in them.",

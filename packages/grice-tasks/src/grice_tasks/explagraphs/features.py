@@ -103,6 +103,7 @@ class Features:
             -self.good(fact.tail) if denied else self.good(fact.tail)
             for fact, denied in zip(graph.edges, negative, strict=True)
         ]
+        liked = [self.good(concept) for concept in concepts]
         mine = self.vector(reading.belief)
         near = [float(self.vector(concept) @ mine) for concept in concepts]
         facts = [float(self.vector(fact_text(fact)) @ mine) for fact in graph.edges]
@@ -116,9 +117,9 @@ class Features:
             *(len(sources), len(sinks)),
             *(_mean(concept in belief for concept in some) for some in (sources, sinks)),
             _mean(len(concept.split()) for concept in concepts),
-            *(_low(near), _mean(near), _high(near)),
-            *(_low(joined), _mean(joined), _high(joined)),
-            *(_mean(facts), _high(facts)),
+            *(min(near, default=0.0), _mean(near), max(near, default=0.0)),
+            *(min(joined, default=0.0), _mean(joined), max(joined, default=0.0)),
+            *(_mean(facts), max(facts, default=0.0)),
             *(sum(negative), even, any(negative)),
             _covered(belief, mentioned),
             len(belief.split()),
@@ -127,7 +128,7 @@ class Features:
             *(sinking * even, sourcing * even, strange * even, strange * against),
             *(strange * even * against, strange * good, strange * good * even),
             *(_mean(wanted), _mean(wanted) * against, _mean(wanted) * good),
-            *(_low(map(self.good, concepts)), _high(map(self.good, concepts))),
+            *(min(liked, default=0.0), max(liked, default=0.0)),
         ]
         if reading.argument is not None:
             row += self._beside(reading.argument, reading, mentioned, even)
@@ -220,14 +221,6 @@ def texts_of(readings: Iterable[Reading]) -> list[str]:
 def _mean(values: Iterable[float]) -> float:
     numbers = list(values)
     return sum(numbers) / len(numbers) if numbers else 0.0
-
-
-def _low(values: Iterable[float]) -> float:
-    return min(values, default=0.0)
-
-
-def _high(values: Iterable[float]) -> float:
-    return max(values, default=0.0)
 
 
 def _content(text: str) -> set[str]:

@@ -9,7 +9,7 @@ import math
 import re
 from collections import Counter
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -333,11 +333,6 @@ def _worths(mine: str, other: str) -> tuple[float, ...]:
 
 @lru_cache(maxsize=50_000)
 def _stem(word: str) -> str:
-    return str(_stemmer().stem(word))
-
-
-@cache
-def _stemmer() -> Any:  # noqa: ANN401 - of another package
     from nltk.stem.snowball import EnglishStemmer
 
-    return EnglishStemmer()
+    return str(EnglishStemmer().stem(word))

@@ -22,21 +22,9 @@ if TYPE_CHECKING:
 HELP = "build, score and solve tests of contrasting sentences on place and time"
 SHIPPED = "builtin:situated"
 MEASURES = (
-    "match_first",
-    "match_exclusive",
-    "coverage",
-    "bleu4",
-    "bleu4_best",
-    "rouge2",
-    "rouge2_best",
-    "rouge_l",
-    "rouge_l_best",
-    "meteor",
-    "meteor_best",
-    "cider_d",
-    "cider_d_best",
-    "plausibility",
-)
+    "match_first", "match_exclusive", "coverage", "bleu4", "bleu4_best", "rouge2", "rouge2_best",
+    "rouge_l", "rouge_l_best", "meteor", "meteor_best", "cider_d", "cider_d_best", "plausibility",
+)  # fmt: skip
 BASELINES = ("halved", "swapped", "reference")
 """Rows beside a system's figures."""
 LEGEND = (

@@ -208,27 +208,21 @@ def _partings(keywords: Sequence[str]) -> list[tuple[int, ...]]:
     return partings or [tuple(i % 2 for i in range(count))]
 
 
-class _Slot(NamedTuple):
-    start: int
-    end: int
-    word: str
-
-
 def _substituted(template: Template, keywords: Sequence[str]) -> str:
     """Return the template's statement with keywords replaced; a place takes its article along."""
-    slots: list[_Slot] = []
+    slots: list[tuple[int, int, str]] = []
     text = template.statement
     for old, new, kind in zip(template.keywords, keywords, template.kinds, strict=True):
         for match in re.finditer(rf"(?<!\w){re.escape(old)}(?!\w)", text):
-            if all(match.end() <= slot.start or slot.end <= match.start() for slot in slots):
+            if all(match.end() <= first or last <= match.start() for first, last, _ in slots):
                 start, behind = match.start(), text[: match.start()].lower().endswith("the ")
                 if kind == "GEO" and behind and needs_article(old) and not needs_article(new):
                     start -= len("the ")
                 article = "the " if kind == "GEO" and not behind and needs_article(new) else ""
-                slots.append(_Slot(start, match.end(), article + new))
+                slots.append((start, match.end(), article + new))
                 break
-    for slot in sorted(slots, reverse=True):
-        text = text[: slot.start] + slot.word + text[slot.end :]
+    for start, end, word in sorted(slots, reverse=True):
+        text = text[:start] + word + text[end:]
     return text
 
 

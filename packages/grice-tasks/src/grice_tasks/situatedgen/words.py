@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
 
@@ -79,14 +79,9 @@ def _ends(before: str, following: str) -> bool:
 @lru_cache(maxsize=50_000)
 def words(sentence: str) -> tuple[str, ...]:
     """Return the words and marks of a sentence in lower case."""
-    return tuple(token.lower() for token in _tokenizer().tokenize(sentence))
-
-
-@cache
-def _tokenizer() -> Any:  # noqa: ANN401 - of another package
     from nltk.tokenize.destructive import NLTKWordTokenizer
 
-    return NLTKWordTokenizer()
+    return tuple(token.lower() for token in NLTKWordTokenizer().tokenize(sentence))
 
 
 def lemmas(sentence: str) -> tuple[str, ...]:
