@@ -7,11 +7,7 @@ import pytest
 
 from grice.data import KnownTail, Triple
 from grice.errors import InputError, ModelFolderError
-from grice.knowledge.plausibility import (
-    Bilinear,
-    TripleHead,
-    TripleSettings,
-)
+from grice.knowledge.plausibility import Bilinear, TripleHead, TripleSettings
 from grice.models.embedded import EmbeddedEncoder
 from grice.models.folder import open_folder
 from grice.models.loader import ModelLoader, read_settings

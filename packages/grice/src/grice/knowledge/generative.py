@@ -62,10 +62,7 @@ class GenerativeKnowledge:
     """A :class:`~grice.knowledge.store.KnowledgeBase` that generates its tails."""
 
     def __init__(
-        self,
-        folder: ModelFolder,
-        settings: GenerativeSettings,
-        generator: EmbeddedGenerator,
+        self, folder: ModelFolder, settings: GenerativeSettings, generator: EmbeddedGenerator
     ) -> None:
         self.identity = generator.identity
         self._source = folder.card.name
@@ -84,9 +81,7 @@ class GenerativeKnowledge:
         ]
         distinct = list(dict.fromkeys(event for event in asked if _has_words(event[0])))
         written = self._generator.generate(
-            [head for head, _ in distinct],
-            count=k + SPARE,
-            begin=[token for _, token in distinct],
+            [head for head, _ in distinct], count=k + SPARE, begin=[token for _, token in distinct]
         )
         tails_of = dict(zip(distinct, (_different(texts, k) for texts in written), strict=True))
         return [
@@ -196,11 +191,7 @@ def relation_token(relation: str) -> str:
     return f"<{relation}>"
 
 
-@model_type(
-    "generative-knowledge",
-    task="knowledge",
-    settings=GenerativeSettings,
-)
+@model_type("generative-knowledge", task="knowledge", settings=GenerativeSettings)
 def generative_knowledge(
     folder: ModelFolder, settings: GenerativeSettings, loader: ModelLoader
 ) -> GenerativeKnowledge:

@@ -75,10 +75,7 @@ class Perturbation(NamedTuple):
 
 
 def perturbation(
-    name: str,
-    level: Level,
-    source: str,
-    prepare: Callable[[Material], Material] | None = None,
+    name: str, level: Level, source: str, prepare: Callable[[Material], Material] | None = None
 ) -> Callable[[Function], Perturbation]:
     """Declare a function as a perturbation; the first line of its docstring is the summary."""
 
