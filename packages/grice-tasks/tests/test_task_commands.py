@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import sys
 
 import pytest
 
@@ -65,24 +62,6 @@ def test_every_argument_is_described_and_every_command_can_be_quiet(name):
     assert ended.value.code == 0
 
 
-@pytest.mark.parametrize(
-    ("words", "usage", "near"),
-    [
-        ("explagraphs check g.tsv --ruls paper", "usage: grice explagraphs check", "'--rules'"),
-        ("explagraphs chekc g.tsv", "usage: grice explagraphs", "'check'"),
-        ("situatedgen build m.jsonl -o f --sed 1", "usage: grice situatedgen build", "'--seed'"),
-        ("cider stats t.jsonl --jsn", "usage: grice cider", "'--json'"),
-    ],
-)
-def test_a_mistyped_word_names_the_near_one_and_its_own_usage(capsys, words, usage, near):
-    with pytest.raises(SystemExit) as end:
-        main(words.split())
-    assert end.value.code == 2
-    shown = capsys.readouterr().err
-    assert shown.startswith(usage)
-    assert f"did you mean {near}?" in shown
-
-
 @pytest.mark.parametrize("option", ["-o", "--report"])
 def test_no_command_writes_over_what_it_reads(places, capsys, option):
     assert run(f"cider TALKS {option} TALKS", places) == 2
@@ -99,19 +78,6 @@ def test_files_that_cannot_be_used_are_named(places, tmp_path, capsys):
     assert run(f"score TALKS -m log_length -q -o {scores}", places) == 0
     assert main(["cider", str(scores)]) == 2
     assert "s.jsonl: holds scores, where conversations are expected" in capsys.readouterr().err
-
-
-def test_a_check_that_nobody_reads_fails_all_the_same(tmp_path):
-    path = tmp_path / "graphs.jsonl"
-    broken = {"id": "g", "belief": "Tea is good.", "argument": "Tea warms.", "stance": "support",
-              "graph": "(tea; is; nothing)"}  # fmt: skip
-    path.write_text(json.dumps(broken) + "\n", "utf-8")
-    command = [sys.executable, "-m", "grice", "explagraphs", "check", str(path)]
-    read, write = os.pipe()
-    os.close(read)
-    done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, check=False)
-    os.close(write)
-    assert (done.returncode, b"fault" in done.stderr) == (1, False)
 
 
 @pytest.mark.parametrize("json_too", [False, True], ids=["text", "json"])

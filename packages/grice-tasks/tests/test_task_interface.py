@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import FrozenInstanceError, fields
 from importlib import import_module
 
 import pytest
 
 from grice.models.loader import ModelLoader
-from grice_tasks import task as interface
-from grice_tasks.task import Task, tasks
+from grice_tasks.task import tasks
 
 TALK = "A: I missed the bus because I overslept.    B: So you were late for work?"
 SAMPLES = {
@@ -47,15 +45,6 @@ def samples(task, tmp_path):
     path = tmp_path / "samples.jsonl"
     path.write_text("".join(f"{json.dumps(row)}\n" for row in SAMPLES[task.name]), "utf-8")
     return task.read(path)
-
-
-def test_a_task_is_a_frozen_record_of_functions(task):
-    assert isinstance(task, Task)
-    assert import_module(f"grice_tasks.{task.name}.task").TASK is task
-    assert all(callable(getattr(task, field.name)) for field in fields(task)[1:])
-    with pytest.raises(FrozenInstanceError):
-        task.name = "another"
-    assert interface.tasks.__doc__ is not None
 
 
 def test_the_models_that_ship_answer_every_sample_and_baselines_stand_beside(task, samples):

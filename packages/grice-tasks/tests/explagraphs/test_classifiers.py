@@ -20,8 +20,6 @@ from grice_tasks.explagraphs.generator import (
     Templates,
     fill,
     generate_graphs,
-    origin,
-    place_in,
 )
 from grice_tasks.explagraphs.graph import Graph, read_graph
 from grice_tasks.explagraphs.samples import Prediction, Sample
@@ -243,12 +241,3 @@ def test_a_template_is_filled_as_well_as_it_can_be(
 ):
     filled = fill(pattern, concepts, candidates, vectors, scores)
     assert (filled and filled.facts) == facts
-
-
-def test_origin_and_place():
-    texts = ("zoos should be banned.", "animals in zoos suffer.")
-    assert [origin(concept, *texts) for concept in ("zoos", "banned", "suffer", "harm")] == [
-        "both", "belief", "argument", "outside",
-    ]  # fmt: skip
-    assert place_in("zoos", "zoos!") == (0, 0.8)
-    assert place_in("x", "") == (0, 0)

@@ -88,11 +88,6 @@ def test_a_broken_line_is_named(tmp_path, name, text, message):
     assert message in str(caught.value)
 
 
-def test_a_missing_file_is_named(tmp_path):
-    with pytest.raises(InputError, match=r"none\.jsonl: cannot be read: No such file"):
-        read_samples(tmp_path / "none.jsonl")
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [((None, None, None), "give either SAMPLES"), ((None, "Zoos are bad.", None), "together")],

@@ -231,16 +231,6 @@ def test_arguments_that_do_not_fit_are_refused():
         score_sample(msgspec.structs.replace(ZOO, graphs=(many,)), RIGHT)
 
 
-def test_of_three_samples_every_interval_lies_between_0_and_1_and_none_is_certain():
-    samples = [ZOO, msgspec.structs.replace(ZOO, id="2", belief="Zoos should be closed.")]
-    samples.append(msgspec.structs.replace(ZOO, id="3", stance="counter"))
-    answers = [msgspec.structs.replace(RIGHT, id=sample.id) for sample in samples]
-    for row in score_table(samples, answers):
-        for measure, estimate in row.measures.items():
-            assert 0 <= estimate.low <= estimate.value <= estimate.high <= 1, (row.name, measure)
-            assert estimate.high - estimate.low > 0.2, (row.name, measure)
-
-
 WORDS = st.lists(st.sampled_from(["ant", "bee", "cow", "dog"]), max_size=8)
 
 

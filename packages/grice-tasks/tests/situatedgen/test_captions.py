@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 from grice_tasks.overlap import rouge_2
@@ -9,7 +8,6 @@ from grice_tasks.situatedgen.captions import (
     bleu_4,
     bleu_counts,
     caption_tokens,
-    meanings,
     meteor,
     meteor_counts,
     rouge_l,
@@ -75,14 +73,6 @@ def test_what_meteor_matches(output, reference, weighed, chunks, matched):
     assert tuple(sums[4:]) == (chunks, matched)
 
 
-def test_words_of_one_meaning():
-    assert meanings("ruled") & meanings("reigned")
-    assert meanings("men") & meanings("workforce")
-    assert not meanings("winter") & meanings("summer")
-    assert not meanings("xyzzy")
-    assert not meanings("")
-
-
 def test_identity_is_best_everywhere():
     text = "July is winter in Chile. July is summer in Spain."
     assert bleu_4(bleu_counts(text, text)[None])[0] == pytest.approx(1)
@@ -98,10 +88,3 @@ def test_nothing_is_worth_nothing():
         assert rouge_2(text, "July is hot.") == rouge_l(text, "July is hot.") == 0
         assert meteor(meteor_counts(text, "July is hot.")[None])[0] == 0
         assert CiderD([["July is hot."], ["It snows."]])(text, "July is hot.") == 0
-
-
-def test_swapped_places_deceive_the_ngrams():
-    text = "July is hot in Spain. It snows in Chile."
-    swapped = "July is hot in Chile. It snows in Spain."
-    assert rouge_2(swapped, text) > 0.5
-    assert np.isfinite(meteor(meteor_counts(swapped, text)[None])).all()

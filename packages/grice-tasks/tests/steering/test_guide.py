@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import toy_model
 from msgspec.structs import replace
-from toy_model import GIVEN_LABEL, STATES, Toy, drawn_replies
+from toy_model import GIVEN_LABEL, Toy, drawn_replies
 
 from grice.errors import InputError, ModelFolderError
 from grice_tasks.steering.decoding import Sampler
@@ -42,21 +41,6 @@ def test_the_learned_guide_is_the_closed_form(samples, trained, consistency):
         guide, _ = train_guide(samples, Toy(), ["b"], SAMPLING, fitting)
     for state, before in PREFIXES.items():
         assert next_tokens(guide, before, 1.0) == pytest.approx(GIVEN_LABEL[state], abs=0.06)
-
-
-def test_the_product_over_tokens_is_the_nearest_distribution_that_satisfies_the_label():
-    """With the true estimates, of replies of up to three tokens: p(reply) / p(label)."""
-    ratio = {
-        (state, token): STATES[state][token] * toy_model.R[state][token] for state in (0, 1)
-        for token in (0, 1, 2)
-    }  # fmt: skip
-    for reply in ((1, 2), (0, 1, 2), (1, 0, 2), (0, 0, 1, 2)):
-        base = guided = 1.0
-        for place, token in enumerate(reply):
-            state = int(1 in reply[:place])
-            base *= STATES[state][token]
-            guided *= ratio[state, token] / sum(ratio[state, other] for other in (0, 1, 2))
-        assert guided == pytest.approx(base / 0.5)
 
 
 @pytest.mark.parametrize(("strength", "least", "most"), [(0.0, 0.4, 0.6), (1.0, 0.93, 1.0)])

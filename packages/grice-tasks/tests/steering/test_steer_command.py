@@ -104,16 +104,6 @@ def test_without_a_guide_the_model_talks_alone_and_only_when_asked(place, monkey
     assert "guided" not in json.loads(capsys.readouterr().out)
 
 
-def test_an_interrupt_ends_it_cleanly(place, monkeypatch, capsys):
-    class Interrupted(io.StringIO):
-        def readline(self, *_):
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(sys, "stdin", Interrupted())
-    assert main(["steer", "--model", f"file:{place / 'tiny'}", *options(place)]) == 130
-    assert capsys.readouterr().err.endswith("interrupted\n")
-
-
 @pytest.mark.parametrize("strength", ["-1", "nan", "inf"])
 def test_strengths_that_mean_nothing_are_refused(place, guide, monkeypatch, capsys, strength):
     given = ["--guide", str(guide), f"--strength={strength}"]

@@ -181,12 +181,3 @@ def test_judged_text_is_text_and_never_a_mark(shipped, head):
     assert all(not set("<>") & set(tail.tail) for tail in tails)
     (value,) = shipped.plausibility([Triple("PersonX runs", "xWant", head)])
     assert 0 <= value < 1
-
-
-def test_answers_are_computed_once():
-    kept = ModelLoader().load("builtin:comet", GenerativeKnowledge)
-    asked = list(HEADS), ["xWant"] * len(HEADS)
-    triples = [Triple(head, "xReact", "happy") for head in HEADS]
-    first = kept.tails(*asked, 3), kept.plausibility(triples)
-    kept._generator._engine = None
-    assert (kept.tails(*asked, 3), kept.plausibility(triples)) == first
