@@ -12,23 +12,11 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
+from grice.text import wordlists as en
 from grice.text.events import Event, Mention, feels, reaction, read_event, written_out
 from grice.text.tokens import SENTENCE_END, SHORT_FORMS
 from grice.text.verbs import base_form, is_adjective, is_inflected, is_noun, is_past, is_verb
-from grice.text.wordlists import (
-    ADVERBS,
-    AUXILIARIES,
-    BE,
-    CLAUSE_STARTS,
-    DEGREES,
-    DETERMINERS,
-    MODALS,
-    NOT_FEELINGS,
-    PREPOSITIONS,
-    QUESTIONS,
-    THINGS,
-    words_of,
-)
+from grice.text.wordlists import words_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -150,7 +138,9 @@ def _acts_on_itself(event: Event, text: str) -> bool:
 
 
 _REFLEXIVE = re.compile(r"sel(?:f|ves)\b", re.IGNORECASE)
-_LIGHT = AUXILIARIES | ADVERBS | DEGREES | DETERMINERS | PREPOSITIONS | THINGS | {"not", "feels"}
+_LIGHT = frozenset({"not", "feels"}).union(
+    en.AUXILIARIES, en.MODIFIERS, en.DETERMINERS, en.PREPOSITIONS, en.THINGS
+)
 
 
 def carrying_words(event: Event) -> frozenset[str]:
@@ -191,7 +181,7 @@ def clause_problem(event: Event, text: str) -> Literal["", "cut off", "unsound"]
     if isinstance(subject, Mention):
         if len(rest) == 1 and rest[0] in _INCOMPLETE:
             return "cut off"
-        words = [word for word in rest if isinstance(word, str) and word not in ADVERBS | DEGREES]
+        words = [word for word in rest if isinstance(word, str) and word not in en.MODIFIERS]
         unsound = (
             (len(rest) == len(words) <= 1 and (not words or words[0] in _VAGUE))
             or rest[-1] in _LEADS_ON
@@ -212,14 +202,14 @@ def clause_problem(event: Event, text: str) -> Literal["", "cut off", "unsound"]
 def _is_no_predicate(text: str) -> bool:
     """Whether a span without a subject is a noun phrase, or has a subject after all."""
     words = [word.lower() for word in written_out(text)]
-    words = [word for word in words if word not in ADVERBS | DEGREES | {"not", "to", "please"}]
-    if len(words) < 2 or words[0] in QUESTIONS | AUXILIARIES | BE | {"let"}:
+    words = [word for word in words if word not in en.MODIFIERS | {"not", "to", "please"}]
+    if len(words) < 2 or words[0] in en.QUESTIONS | en.AUXILIARIES | en.BE | {"let"}:
         return False
     first, second = words[:2]
     if not is_verb(first) and not is_adjective(first):
         return True  # "the only thing"
     inflected = is_inflected(second) and not is_adjective(second)
-    return is_noun(first) and (second in AUXILIARIES or inflected)  # "dogs watched", "Venus is"
+    return is_noun(first) and (second in en.AUXILIARIES or inflected)  # "dogs watched", "Venus is"
 
 
 def _clauses(text: str, span: TaggedSpan) -> Iterator[_Clause]:
@@ -310,7 +300,7 @@ def _clause_features(text: str, clause: _Clause, event: Event) -> set[str]:
         "question": after is not None and after[0] == "?",
         "negated": _NEGATED.search(content),
         "wish": _WISHES.search(content),
-        "modal": spoken & MODALS,
+        "modal": spoken & en.MODALS,
         "state": any(word in {"is", "are"} for word in words[:3]),
         "past": spoken & _PAST or any(is_past(word) for word in spoken),
         "purpose": clause.purpose,
@@ -329,7 +319,7 @@ def _feeling(event: Event) -> str:
     if not isinstance(subject, Mention) or subject.possessive:
         return ""
     words = [word for word in rest if isinstance(word, str)]
-    words = [word for word in words if word not in DEGREES | ADVERBS | {"not"}]
+    words = [word for word in words if word not in en.MODIFIERS | {"not"}]
     verb, mood, *_ = *words, "", ""
     if verb in _LIKING:
         return "liking"
@@ -413,6 +403,6 @@ def _exclamations(
 
 def _judges(word: str, following: str) -> bool:
     after = following.split()[:1]
-    if not is_adjective(word) or word in NOT_FEELINGS:
+    if not is_adjective(word) or word in en.NOT_FEELINGS:
         return False
-    return not after or not after[0][0].isalpha() or after[0].lower() in CLAUSE_STARTS
+    return not after or not after[0][0].isalpha() or after[0].lower() in en.CLAUSE_STARTS

@@ -29,24 +29,13 @@ from grice.knowledge.schema import RELATIONS
 from grice.models.loader import Settings, encoder_reference, model_type
 from grice.models.mlp import Columns
 from grice.numeric import sigmoid
+from grice.text import wordlists as en
 from grice.text.events import Mention, triple_texts
 from grice.text.language import unreadable
 from grice.text.lexicon import look_up
 from grice.text.tokens import UNICODE_LETTERS
 from grice.text.verbs import base_form, is_verb, present
-from grice.text.wordlists import (
-    ADVERBS,
-    AFTER_OBJECT,
-    AUXILIARIES,
-    CLAUSE_STARTS,
-    DEGREES,
-    DETERMINERS,
-    NOT_VERBS,
-    PREPOSITIONS,
-    QUESTIONS,
-    THINGS,
-    words_of,
-)
+from grice.text.wordlists import words_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -275,8 +264,8 @@ def not_english(text: str) -> str | None:
 
 
 _COMMON = frozenset().union(
-    *(ADVERBS, AFTER_OBJECT, AUXILIARIES, CLAUSE_STARTS, DEGREES, DETERMINERS),
-    *(NOT_VERBS, PREPOSITIONS, QUESTIONS, THINGS),
+    *(en.ADVERBS, en.AFTER_OBJECT, en.AUXILIARIES, en.CLAUSE_STARTS, en.DEGREES, en.DETERMINERS),
+    *(en.NOT_VERBS, en.PREPOSITIONS, en.QUESTIONS, en.THINGS),
     words_of("are didn doesn don haven isn ll or re ve wasn who else myself yourself oh ok okay"),
     words_of("yeah yes hi hello wow"),
 )
@@ -415,7 +404,7 @@ def worded(candidate: Candidate, relation: str) -> tuple[str, str]:
     return head, tail
 
 
-_COLOURS = (DEGREES | ADVERBS) - {"not", "never", "only", "more", "better", "all", "both", "too"}
+_COLOURS = en.MODIFIERS - words_of("not never only more better all both too")
 _WISH = re.compile(
     r"(Person[XY]) (?:(?:would|really|just|also) )*"
     r"(?:wants|needs|hopes|likes|loves|plans|tries|has|wishes|intends) to (\w+)(.*)"

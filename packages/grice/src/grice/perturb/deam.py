@@ -15,9 +15,9 @@ from grice.perturb.wording import (
     sentences,
     words,
 )
+from grice.text import wordlists as en
 from grice.text.lexicon import look_up
 from grice.text.verbs import base_form, is_past, is_verb
-from grice.text.wordlists import ADVERBS, AFTER_OBJECT, AUXILIARIES, PREPOSITIONS, QUESTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -134,13 +134,13 @@ def _case(context: Sequence[Word], i: int) -> str:
     before = context[i - 1].lower if i else ""
     after = context[i + 1].lower if i + 1 < len(context) else ""
     if stem == "her":
-        return "object" if after in AFTER_OBJECT or not after.isalpha() else "possessive"
-    finite = after in AUXILIARIES or after.endswith("n't") or "'" in context[i].lower
-    verbal = finite or is_verb(after) or after in ADVERBS
+        return "object" if after in en.AFTER_OBJECT or not after.isalpha() else "possessive"
+    finite = after in en.AUXILIARIES or after.endswith("n't") or "'" in context[i].lower
+    verbal = finite or is_verb(after) or after in en.ADVERBS
     lead = context[i - 2] if i > 1 else None
-    asked = i == 1 or (lead and (lead.lower in QUESTIONS or not lead.text[0].isalnum()))
-    inverted = before in AUXILIARIES and (verbal or asked or not after.isalpha())
-    behind = before in PREPOSITIONS or is_verb(before)
+    asked = i == 1 or (lead and (lead.lower in en.QUESTIONS or not lead.text[0].isalnum()))
+    inverted = before in en.AUXILIARIES and (verbal or asked or not after.isalpha())
+    behind = before in en.PREPOSITIONS or is_verb(before)
     return "subject" if finite or inverted or (verbal and not behind) else "object"
 
 
@@ -160,10 +160,10 @@ def _agreement(
     before = context[i - 1] if i else None
     if before and before.lower in _DO | _HAVE | _BE | _BEEN:
         return _verb(before, other)
-    if before and before.lower in AUXILIARIES | {"didn't", "won't", "can't", "let", "make"}:
+    if before and before.lower in en.AUXILIARIES | {"didn't", "won't", "can't", "let", "make"}:
         return {}
     k = i + 1
-    while k < len(context) and context[k].lower in ADVERBS:
+    while k < len(context) and context[k].lower in en.ADVERBS:
         k += 1
     return _verb(context[k], other) if k < len(context) else None
 
@@ -178,7 +178,7 @@ def _verb(word: Word, other: Forms) -> dict[tuple[int, int], str] | None:
         new = ("does" if other.third else "do") + short
     elif word.lower in _HAVE:
         new = ("has" if other.third else "have") + short
-    elif word.lower in AUXILIARIES or short or is_past(lower):
+    elif word.lower in en.AUXILIARIES or short or is_past(lower):
         return {}
     elif is_verb(lower) and not lower.endswith("ing"):
         base = base_form(lower)
@@ -338,7 +338,7 @@ def _detail(text: str) -> Iterator[tuple[str, str]]:
     context = words(text)
     for i in range(len(context) - 1, 2, -1):
         word, kind = context[i].lower, context[i - 1].kind
-        if word in PREPOSITIONS - PARTICLES and kind in ("noun", "name", "adjective"):
+        if word in en.PREPOSITIONS - PARTICLES and kind in ("noun", "name", "adjective"):
             end = next(
                 (other.start for other in context[i:] if not other.text.isalnum()), len(text)
             )

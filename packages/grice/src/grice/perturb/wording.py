@@ -11,26 +11,11 @@ from functools import cache, lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
+from grice.text import wordlists as en
 from grice.text.lexicon import look_up, packaged_text
 from grice.text.tokens import WORDS_NUMBERS_AND_MARKS
 from grice.text.verbs import base_form, is_past, is_verb
-from grice.text.wordlists import (
-    ADVERBS,
-    AUXILIARIES,
-    BE,
-    DEGREES,
-    DETERMINERS,
-    DO,
-    FEELINGS,
-    HAVE,
-    INDEFINITE,
-    MODALS,
-    NOT_VERBS,
-    PREPOSITIONS,
-    QUESTIONS,
-    THINGS,
-    words_of,
-)
+from grice.text.wordlists import words_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,8 +27,8 @@ _SUBJECTS = frozenset(["i", "you", "he", "she", "it", "we", "they", "who"])
 
 
 _CLOSED = frozenset().union(
-    ADVERBS, AUXILIARIES, BE, DO, HAVE, MODALS, DEGREES, DETERMINERS, INDEFINITE, THINGS, QUESTIONS,
-    PREPOSITIONS, NOT_VERBS, _SUBJECTS,
+    en.MODIFIERS, en.AUXILIARIES, en.BE, en.DO, en.HAVE, en.MODALS, en.DETERMINERS, en.INDEFINITE,
+    en.THINGS, en.QUESTIONS, en.PREPOSITIONS, en.NOT_VERBS, _SUBJECTS,
     words_of(
         "me him her us them mine yours hers ours theirs myself yourself yes yeah no nope ok okay "
         "oh wow hi hello hey thanks thank please sorry lol haha um well let lot lots kind bit "
@@ -51,7 +36,7 @@ _CLOSED = frozenset().union(
         "while since until although though because whether upon per except like going"
     ),
 )  # fmt: skip
-_ARTICLES = DETERMINERS - {"all", "that"}
+_ARTICLES = en.DETERMINERS - {"all", "that"}
 _READING = {"noun": "NOUN", "verb": "VERB", "adjective": "ADJ"}
 _TAGS = {
     "noun": ("NN", "NNS"),
@@ -123,13 +108,15 @@ def _kind(context: list[Word], i: int) -> Kind | None:
     ends = not after.isalpha() or after in _CLOSED
     if before == "to" and "n" in readings and (not after.isalpha() or after in {"and", "or"}):
         return None  # "to bed" and "to work"
-    if before in _SUBJECTS | MODALS | {"to", "don't", "doesn't", "didn't", "can't", "won't"}:
-        return "verb" if "v" in readings and word not in FEELINGS else None
+    if before in _SUBJECTS | en.MODALS | {"to", "don't", "doesn't", "didn't", "can't", "won't"}:
+        return "verb" if "v" in readings and word not in en.FEELINGS else None
     if readings == "n":
         return "noun"
     if readings == "v" and (is_past(word) or word.endswith("ing")):
         return "verb"
-    if readings == "a" or (before in BE | DEGREES and "a" in readings and "n" not in readings):
+    if readings == "a" or (
+        before in en.BE | en.DEGREES and "a" in readings and "n" not in readings
+    ):
         return "adjective"
     if before in _ARTICLES and "n" in readings and "a" not in readings and ends:
         return "noun"
@@ -139,7 +126,7 @@ def _kind(context: list[Word], i: int) -> Kind | None:
 def _frame(context: list[Word], i: int) -> str:
     """Say what follows a word: ``object``, ``preposition`` or ``nothing``."""
     after = context[i + 1].lower if i + 1 < len(context) else ""
-    if after in PREPOSITIONS or after in {"that", "not"}:
+    if after in en.PREPOSITIONS or after in {"that", "not"}:
         return f"preposition {after}"
     if not after.isalpha() or after in {"and", "but", "because", "when", "so", "or"}:
         return "nothing"
@@ -162,7 +149,7 @@ def _tag(word: str, kind: Kind, before: str) -> str:
     """Return the inflection a word has, Penn's tag."""
     base = lemma(word, kind)
     matching = [tag for tag in _TAGS[kind] if word in _inflected(base, tag)]
-    if kind == "verb" and "VBN" in matching and before in HAVE | BE:
+    if kind == "verb" and "VBN" in matching and before in en.HAVE | en.BE:
         return "VBN"
     return matching[0] if matching else _TAGS[kind][0]
 
@@ -183,7 +170,7 @@ def agreeing(other: str, context: Sequence[Word], i: int) -> str:
         lead = (
             word.lower
             for word in reversed(context[:i])
-            if word.lower not in ADVERBS and not word.lower.endswith("ly")
+            if word.lower not in en.ADVERBS and not word.lower.endswith("ly")
         )
         forms = _inflected(other, _tag(word.lower, word.kind, next(lead, "")))
         text = forms[0] if forms else other
@@ -258,7 +245,7 @@ def _unsaid(sentence: str, context: Sequence[Word], i: int) -> str | None:
         return sentence[: word.start] + plain + sentence[word.end :]
     if word.lower == "cannot":
         return sentence[: word.start] + "can" + sentence[word.end :]
-    if word.lower == "not" and i and context[i - 1].lower in AUXILIARIES:
+    if word.lower == "not" and i and context[i - 1].lower in en.AUXILIARIES:
         return sentence[: context[i - 1].end] + sentence[word.end :]
     if word.lower == "never" and i + 1 < len(context):
         return sentence[: word.start] + "always" + sentence[word.end :]
@@ -279,7 +266,7 @@ def _with_not(sentence: str, context: Sequence[Word], i: int, word: Word) -> str
     before = _before(context, i)
     if word.lower in _MAIN and before is not None:
         return sentence[: word.start] + _MAIN[word.lower] + sentence[word.end :]
-    if before is None or not is_verb(word.lower) or word.lower in AUXILIARIES:
+    if before is None or not is_verb(word.lower) or word.lower in en.AUXILIARIES:
         return None
     base = base_form(word.lower)
     if is_past(word.lower) and before in _PERSONS | {"noun"}:
@@ -310,20 +297,20 @@ def _is_auxiliary(context: Sequence[Word], i: int) -> bool:
     if i == 0:
         return False
     word = context[i].lower
-    if word in BE | MODALS:
+    if word in en.BE | en.MODALS:
         return context[i - 1].lower not in {"to", "that", "what", "how", "who", "where", "why"}
     following = context[i + 1].lower if i + 1 < len(context) else ""
-    if word in HAVE:
+    if word in en.HAVE:
         return following == "been" or (
             is_verb(following) and (is_past(following) or following.endswith("en"))
         )
-    return word in DO and is_verb(following)
+    return word in en.DO and is_verb(following)
 
 
 def _before(context: Sequence[Word], i: int) -> str | None:
     """Return the subject before a verb: a pronoun, or ``noun``; adverbs between are passed over."""
     k = i - 1
-    while k >= 0 and context[k].lower in ADVERBS:
+    while k >= 0 and context[k].lower in en.ADVERBS:
         k -= 1
     if k < 0:
         return None

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
 
+from grice.text import wordlists as en
 from grice.text.verbs import (
     base_form,
     is_adjective,
@@ -29,28 +30,7 @@ from grice.text.verbs import (
     present,
     simple_present,
 )
-from grice.text.wordlists import (
-    ADVERBS,
-    AFTER_OBJECT,
-    AUXILIARIES,
-    BE,
-    CLAUSE_STARTS,
-    DEGREES,
-    DETERMINERS,
-    FEELINGS,
-    HOLDS_IS,
-    INDEFINITE,
-    MODALS,
-    NOT_FEELINGS,
-    NOT_VERBS,
-    PARTICIPIAL_ADJECTIVES,
-    PLURAL_INDEFINITE,
-    PREPOSITIONS,
-    QUESTIONS,
-    SHOWS_IS,
-    THINGS,
-    words_of,
-)
+from grice.text.wordlists import words_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -154,7 +134,7 @@ def triple_texts(
 
 def feels(feeling: str, said_by: Speaker) -> Event:
     """Return the event that a speaker feels so: "exciting" is "PersonX feels excited"."""
-    felt = past_participle(feeling) if feeling in PARTICIPIAL_ADJECTIVES else feeling
+    felt = past_participle(feeling) if feeling in en.PARTICIPIAL_ADJECTIVES else feeling
     return Event((Mention(said_by), "feels", felt), said_by, explicit=False)
 
 
@@ -166,10 +146,10 @@ def reaction(text: str, *, said_by: Speaker) -> Event | None:
     verb, rest = simple_present(words[1:])
     if verb[-1:] not in (["is"], ["sounds"], ["seems"]) or "not" in verb:
         return None
-    while rest and rest[0] in DEGREES:
+    while rest and rest[0] in en.DEGREES:
         rest = rest[1:]
-    judged = bool(rest) and is_adjective(rest[0]) and rest[0] not in NOT_FEELINGS
-    if not judged or (len(rest) > 1 and rest[1] not in CLAUSE_STARTS):
+    judged = bool(rest) and is_adjective(rest[0]) and rest[0] not in en.NOT_FEELINGS
+    if not judged or (len(rest) > 1 and rest[1] not in en.CLAUSE_STARTS):
         return None
     return feels(rest[0], said_by)
 
@@ -192,9 +172,9 @@ def _with_subject(words: list[str], said_by: Speaker) -> Event | None:
     if first in SUBJECTS:
         party = parties[SUBJECTS[first]]
         subject = [Mention(party)]
-    elif first in INDEFINITE and (second in ADVERBS or is_verb(second)):
-        plural = first in PLURAL_INDEFINITE
-    elif first in THINGS:
+    elif first in en.INDEFINITE and (second in en.ADVERBS or is_verb(second)):
+        plural = first in en.PLURAL_INDEFINITE
+    elif first in en.THINGS:
         there = first in {"here", "there"} and second in {"are", "were"}
         plural = there or first in {"these", "those"}
     elif first == "let" and len(words) > 2 and second in {"me", "us"}:
@@ -216,16 +196,16 @@ def _without_subject(words: list[str], said_by: Speaker, inherited: Party | None
     describes = first in {"busy", "free", "perfect", "ready"} or (
         is_inflected(first) and inherited is None
     )
-    participle = is_adjective(first) and describes and second in PREPOSITIONS  # "tired of it"
+    participle = is_adjective(first) and describes and second in en.PREPOSITIONS  # "tired of it"
     subject: str | Mention = "it"
     party: Party = "thing"
-    if inherited != "thing" or not (is_inflected(first) or first in AUXILIARIES):
+    if inherited != "thing" or not (is_inflected(first) or first in en.AUXILIARIES):
         base = is_verb(first) and base_form(first) == first
-        order = base and not participle and first not in FEELINGS | AUXILIARIES - {"do"}
+        order = base and not participle and first not in en.FEELINGS | en.AUXILIARIES - {"do"}
         listener = parties["you"] if order else said_by
         party = listener if inherited in (None, "thing") else inherited
         subject = Mention(party)
-    if participle or not (is_verb(first) or first in ADVERBS | {"not", "to"}):
+    if participle or not (is_verb(first) or first in en.ADVERBS | {"not", "to"}):
         words = ["is", *words]  # "sorry to hear that"
     rest = mark_people(predicate(uncapitalised(words), plural=False), parties)
     return Event((subject, *rest), party, explicit=False)
@@ -246,13 +226,13 @@ def written_out(text: str) -> tuple[str, ...]:
             continue
         if lower in _CONTRACTED:
             out += _CONTRACTED[lower].split()
-        elif lower == "its" and after in SHOWS_IS:
+        elif lower == "its" and after in en.SHOWS_IS:
             out += ["it", "is"]
         elif lower.endswith("n't"):
             out += [word[:-3], "not"]
         elif mark and stem and mark + ending in _ENDINGS:
             out += [word[: len(stem)], _ENDINGS[mark + ending]]
-        elif ending == "s" and mark and (stem in HOLDS_IS or _means_is(after)):
+        elif ending == "s" and mark and (stem in en.HOLDS_IS or _means_is(after)):
             out += [word[: len(stem)], "has" if after in {"been", "got"} else "is"]
         else:
             out.append(word)
@@ -264,7 +244,7 @@ def written_out(text: str) -> tuple[str, ...]:
 
 
 def _means_is(following: str) -> bool:
-    return following in SHOWS_IS or (following.endswith("ing") and is_verb(following))
+    return following in en.SHOWS_IS or (following.endswith("ing") and is_verb(following))
 
 
 def parties_of(said_by: Speaker) -> dict[str, Party]:
@@ -280,14 +260,14 @@ def mark_people(words: list[str], parties: dict[str, Party]) -> list[str | Menti
         lower = word.lower()
         following = words[i + 1].lower() if i + 1 < len(words) else ""
         before = out[-1] if out else None
-        if lower == "her" and (not following or following in AFTER_OBJECT):
+        if lower == "her" and (not following or following in en.AFTER_OBJECT):
             out.append(Mention(parties["he"]))
         elif lower in POSSESSIVES:
             out.append(Mention(parties[POSSESSIVES[lower]], possessive=True))
         elif lower in OBJECTS and (lower != "us" or before != "the"):
             out.append(Mention(parties[OBJECTS[lower]]))
         elif isinstance(before, Mention) and words[i - 1].lower() in {"i", "he", "she", "we"}:
-            agrees = is_verb(lower) and lower not in MODALS
+            agrees = is_verb(lower) and lower not in en.MODALS
             out.append(present(lower) if agrees else word)
         else:
             out.append(word)
@@ -300,17 +280,17 @@ def statement(words: Sequence[str]) -> list[str]:
     if len(words) > 2 and lower[0] == "which" and lower[2] not in SUBJECTS:
         return ["it", *words[1:]]  # "which is cool", said of what went before
     start = 0
-    while start + 2 < len(words) and lower[start] in QUESTIONS:
+    while start + 2 < len(words) and lower[start] in en.QUESTIONS:
         start += 1
     words, lower = list(words[start:]), lower[start:]
-    if len(words) < 3 or lower[0] not in AUXILIARIES:
+    if len(words) < 3 or lower[0] not in en.AUXILIARIES:
         return words
     first, second, third, *_ = lower
-    if second in SUBJECTS or (second in THINGS and first not in {"do", "have"}):
+    if second in SUBJECTS or (second in en.THINGS and first not in {"do", "have"}):
         return [words[1], words[0], *words[2:]]
-    if second == "not" and third in THINGS | SUBJECTS.keys():
+    if second == "not" and third in en.THINGS | SUBJECTS.keys():
         return [words[2], words[0], "not", *words[3:]]
-    if first in {"does", "did"} | MODALS and (second in DETERMINERS or words[1][0].isupper()):
+    if first in {"does", "did"} | en.MODALS and (second in en.DETERMINERS or words[1][0].isupper()):
         verb = next((i for i in range(2, len(words)) if is_verb(lower[i])), 0)
         if verb:
             return [*words[1:verb], words[0], *words[verb:]]
@@ -329,12 +309,12 @@ def predicate(words: list[str], *, plural: bool) -> list[str]:
 def subject_end(words: list[str]) -> int:
     """Return the index of the verb behind a subject of several words, 0 if none is sure."""
     first = words[0].lower()
-    if first in AUXILIARIES | ADVERBS | {"not", "to"}:
+    if first in en.AUXILIARIES | en.ADVERBS | {"not", "to"}:
         return 0
-    determined = first in OWNERS or first in NOT_VERBS
-    if len(words) > 1 and words[1].lower() in AUXILIARIES and not determined:
+    determined = first in OWNERS or first in en.NOT_VERBS
+    if len(words) > 1 and words[1].lower() in en.AUXILIARIES and not determined:
         return 1
-    if len(words) > 2 and words[2].lower() in BE - {"be", "being"} and is_noun(words[1].lower()):
+    if len(words) > 2 and words[2].lower() in en.BE - {"be", "being"} and is_noun(words[1].lower()):
         return 2  # "house cats are"
     if is_verb(first) and not determined and not words[0][0].isupper():
         return 0
@@ -342,7 +322,7 @@ def subject_end(words: list[str]) -> int:
         lower = word.lower()
         if lower in {"to", "that", "who", "which"} or (lower in OBJECTS and i == 1):
             return 0
-        if lower in AUXILIARIES and (lower in BE or not determined or i > 1):
+        if lower in en.AUXILIARIES and (lower in en.BE or not determined or i > 1):
             return i
         if i > int(determined) and is_past(lower):
             return i
@@ -356,12 +336,12 @@ def _is_noun_like(words: list[str], i: int) -> bool:
     word = words[i].lower()
     if base_form(word) != word and not word.endswith(("s", "ing")):
         return False
-    return i + 1 >= len(words) or words[i + 1].lower() in AUXILIARIES | {"of", "and", "or"}
+    return i + 1 >= len(words) or words[i + 1].lower() in en.AUXILIARIES | {"of", "and", "or"}
 
 
 def is_plural(subject: list[str]) -> bool:
     """Return whether a subject of several words takes a plural verb."""
-    nouns = [word.lower() for word in subject if word.lower() not in ADVERBS]
+    nouns = [word.lower() for word in subject if word.lower() not in en.ADVERBS]
     if not nouns or nouns[0] in {"one", "each"}:
         return False
     if "and" in nouns:
@@ -376,5 +356,5 @@ def is_plural(subject: list[str]) -> bool:
 def uncapitalised(words: list[str]) -> list[str]:
     """Return the words with the first in lower case unless it may be a name."""
     first = words[0].lower()
-    common = first in NOT_VERBS or first in POSSESSIVES or is_verb(first)
+    common = first in en.NOT_VERBS or first in POSSESSIVES or is_verb(first)
     return [first, *words[1:]] if common else words

@@ -2,17 +2,8 @@
 
 from __future__ import annotations
 
+from grice.text import wordlists as en
 from grice.text.lexicon import look_up
-from grice.text.wordlists import (
-    ADVERBS,
-    BE,
-    DO,
-    FILLERS,
-    HAVE,
-    MODALS,
-    NOT_VERBS,
-    PARTICIPIAL_ADJECTIVES,
-)
 
 _ABLE = frozenset({"can", "could"})
 
@@ -31,7 +22,7 @@ _RARE_LEMMAS = {
 
 def is_verb(word: str) -> bool:
     """Return whether a word has a reading as a verb."""
-    return word not in NOT_VERBS and "v" in look_up(word).readings
+    return word not in en.NOT_VERBS and "v" in look_up(word).readings
 
 
 def is_adjective(word: str) -> bool:
@@ -46,14 +37,14 @@ def is_noun(word: str) -> bool:
 
 def _is_adverb(word: str) -> bool:
     manner = word.endswith("ly") and "r" in look_up(word).readings and not is_verb(word)
-    return word in ADVERBS or word == "quite" or manner
+    return word in en.ADVERBS or word == "quite" or manner
 
 
 def is_past(word: str) -> bool:
     """Return whether a word can only be a past form: "moved", but not "felt" or "cut"."""
     known = look_up(word)
     return (
-        word not in NOT_VERBS
+        word not in en.NOT_VERBS
         and bool(known.lemmas)
         and word not in known.lemmas
         and not word.endswith(("ing", "s"))
@@ -78,7 +69,7 @@ def is_inflected(word: str) -> bool:
 def present(word: str) -> str:
     """Return the third person singular: "is", "has", "goes"."""
     lower = word.lower()
-    if lower in BE:
+    if lower in en.BE:
         return "is"
     return look_up(base_form(lower)).third or word
 
@@ -100,11 +91,11 @@ def simple_present(words: list[str]) -> tuple[list[str], list[str]]:
         if word == "not":
             negated = True
         elif _is_adverb(word) and i + 1 < len(words):
-            adverbs += [] if word in FILLERS else [word]
-        elif word in MODALS and i + 1 < len(words):
+            adverbs += [] if word in en.FILLERS else [word]
+        elif word in en.MODALS and i + 1 < len(words):
             able = able or word in _ABLE
         elif _is_auxiliary(word, following) or (
-            word in BE and (_is_progressive(words, i) or _is_going_to(words, i))
+            word in en.BE and (_is_progressive(words, i) or _is_going_to(words, i))
         ):
             pass
         elif word == "going" and i > 0 and _is_going_to(words, i):
@@ -124,8 +115,8 @@ def _verb_group(
     rest = words[i + 1 :]
     if word == "been" and rest[:1] == ["to"] and not _is_base(rest, 1):
         return [*(["doesn't"] if negated else []), *adverbs, "go" if negated else "goes"], rest
-    if word in BE:
-        while rest and rest[0].lower() in {"not"} | FILLERS and len(rest) > 1:
+    if word in en.BE:
+        while rest and rest[0].lower() in {"not"} | en.FILLERS and len(rest) > 1:
             negated = negated or rest[0].lower() == "not"
             rest = rest[1:]
         return ["is", *(["not"] if negated else []), *adverbs], rest
@@ -146,11 +137,11 @@ def _next_verb(words: list[str], i: int) -> str:
 
 
 def _is_auxiliary(word: str, following: str) -> bool:
-    if word in DO:
+    if word in en.DO:
         return following in {"be", "have"} or (
             is_verb(following) and base_form(following) == following
         )
-    if word in HAVE:
+    if word in en.HAVE:
         return following in {"been", "had", "got", "gotten"} or (
             is_verb(following) and _is_participle(following)
         )
@@ -168,7 +159,7 @@ def _is_progressive(words: list[str], i: int) -> bool:
     following = _next_verb(words, i + 1)
     return (
         following.endswith("ing")
-        and following not in PARTICIPIAL_ADJECTIVES
+        and following not in en.PARTICIPIAL_ADJECTIVES
         and is_verb(following)
         and base_form(following) != following
     )
@@ -176,7 +167,7 @@ def _is_progressive(words: list[str], i: int) -> bool:
 
 def _is_going_to(words: list[str], i: int) -> bool:
     """Return whether the future "am going to" begins here."""
-    while i < len(words) and (words[i].lower() in BE | ADVERBS | {"not"}):
+    while i < len(words) and (words[i].lower() in en.BE | en.ADVERBS | {"not"}):
         i += 1
     going = [word.lower() for word in words[i : i + 2]] == ["going", "to"]
     return going and _is_base(words, i + 2)

@@ -77,6 +77,7 @@ SHOWS_IS = words_of(
 """Words before which 's is a verb: "bob's my best friend"."""
 
 DEGREES = words_of("so very really pretty quite too just such awfully rather more truly super")
+MODIFIERS = ADVERBS | DEGREES
 CLAUSE_STARTS = words_of("to that when how if because for and but")
 NOT_FEELINGS = words_of(
     "able available big different early first fine full high last late likely long low main near "
