@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from grice.errors import InputError, ModelFolderError
+from grice.errors import ModelFolderError
 from grice.knowledge.events import clause_problem, with_people_apart
 from grice.knowledge.extraction import (
     RELATIONS,
@@ -142,8 +142,6 @@ def test_each_kind_of_triple_alone(extractor, tagger):
     assert tagger.seen == ["I fell because I ran."]
     pair = extracted(extractor, "I fell because I ran.", "I pushed you.", kinds=("pair",))
     assert {t.kind for t in pair.triples} == {"pair"}
-    with pytest.raises(InputError, match="single"):
-        extracted(extractor, "I fell.", kinds=("singles",))
 
 
 def test_the_speaker_of_the_turn_before_decides_whose_event_it_is(extractor):

@@ -276,10 +276,18 @@ def _is_of_purpose(before: str, verb: str) -> bool:
     )
 
 
-_LEADS = re.compile(
-    r"\b(because|cause|cuz|since|so that|so|but|although|though|if|when|while|unless|before|"
-    r"after|until|then|and|or|that|therefore|which|who|as)\b"
-)
+LEADS = {
+    "because": ("because", "cause", "cuz", "since", "as"),
+    "so": ("so", "so that", "therefore"),
+    "but": ("but", "although", "though", "unless"),
+    "if": ("if",),
+    "when": ("when", "while", "after", "before", "until"),
+    "and": ("and", "then", "or"),
+    "that": ("that", "which", "who"),
+}
+LEAD = {word: name for name, words in LEADS.items() for word in words}
+"""The kind of each connective."""
+_LEADS = re.compile(rf"\b({'|'.join(sorted(LEAD, key=len, reverse=True))})\b")
 _DEPENDENT = words_of("because cause cuz since if when while unless after before until as")
 _PAST = words_of("was were did had been")
 _WISHES = re.compile(
@@ -362,12 +370,8 @@ _INTERJECTIONS = {
     **dict.fromkeys(["thanks", "thank you", "thank u", "thank god", "thank goodness"], "thankful"),
     **dict.fromkeys(["congratulations", "congrats"], "happy"),
     **dict.fromkeys(["sorry", "unfortunately"], "sorry"),
-    "wow": "surprised",
-    "yikes": "shocked",
-    "ouch": "hurt",
-    "sadly": "sad",
-    "luckily": "lucky",
-}
+    "wow": "surprised", "yikes": "shocked", "ouch": "hurt", "sadly": "sad", "luckily": "lucky",
+}  # fmt: skip
 _JUDGEMENTS = words_of(
     "amazing awesome awful beautiful brilliant cool crazy cute disgusting excellent exciting "
     "fantastic fascinating funny good great hilarious horrible impressive incredible interesting "

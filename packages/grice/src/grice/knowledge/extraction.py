@@ -16,8 +16,10 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 import msgspec
 import numpy as np
 
-from grice.errors import InputError, ModelFolderError, did_you_mean
+from grice.errors import ModelFolderError, did_you_mean
 from grice.knowledge.events import (
+    LEAD,
+    LEADS,
     MAX_EVENTS,
     EventMention,
     Place,
@@ -86,7 +88,7 @@ class ContextResponse(NamedTuple):
         return self.history[-1] if self.history else ""
 
 
-class ExtractedTriple(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class ExtractedTriple(msgspec.Struct, frozen=True, omit_defaults=True):
     """A triple of events read from a reply.
 
     Head and tail are clauses with their people named: ``PersonX gets fired``. PersonX is the
@@ -167,9 +169,6 @@ class TripleExtractor:
         ``least`` is the confidence from which a triple is returned, by default that of the model.
         Without the kind ``pair`` the turn before is not read.
         """
-        for kind in kinds:
-            if kind not in KINDS:
-                raise InputError(f"no triples of kind {kind!r}{did_you_mean(kind, KINDS)}")
         least = self.least if least is None else least
         extractions = []
         found = mentions_in(exchanges, self._tagger, kinds)
@@ -203,18 +202,9 @@ class TripleExtractor:
             confidence = float(sigmoid(np.array(scale.base + scale.slope * steps, np.float32)))
             if confidence >= least:
                 head, tail = worded(pair, relation)
-                triples.append(
-                    ExtractedTriple(
-                        head=head,
-                        relation=relation,
-                        tail=tail,
-                        confidence=confidence,
-                        kind=pair.kind,
-                        whole=is_whole(pair, relation),
-                        head_place=pair.head.place,
-                        tail_place=pair.tail.place,
-                    )
-                )
+                places = pair.head.place, pair.tail.place
+                facts = confidence, pair.kind, *places, is_whole(pair, relation)
+                triples.append(ExtractedTriple(head, relation, tail, *facts))
         return tuple(sorted(triples, key=lambda triple: -triple.confidence))
 
 
@@ -436,16 +426,6 @@ def _as_event(tail: str) -> str:
     return f"{wish[1]} {present(wish[2])}{wish[3]}" if wish and is_verb(wish[2]) else tail
 
 
-LEADS = {
-    "because": ("because", "cause", "cuz", "since", "as"),
-    "so": ("so", "so that", "therefore"),
-    "but": ("but", "although", "though", "unless"),
-    "if": ("if",),
-    "when": ("when", "while", "after", "before", "until"),
-    "and": ("and", "then", "or"),
-    "that": ("that", "which", "who"),
-}
-_LEAD = {word: name for name, words in LEADS.items() for word in words}
 PAIR_FEATURES = (
     *("one", "pair", "head before", "tail before", "adjacent", "distance", "question before"),
     *("last and first", "same subject", "other subject"),
@@ -504,7 +484,7 @@ def _pair_features(candidate: Candidate, before: int) -> list[float]:
         steps = abs(tail.order - head.order)
         if steps == 1:
             sentence = "new sentence" if "new" in later.features else "same sentence"
-            values |= {"adjacent": True, f"{direction} {_LEAD.get(later.lead, sentence)}": True}
+            values |= {"adjacent": True, f"{direction} {LEAD.get(later.lead, sentence)}": True}
     values["distance"] = min(4, steps - 1) / 4
     return [values.get(name, 0) for name in PAIR_FEATURES]
 
@@ -520,7 +500,7 @@ def _event_features(mention: EventMention) -> list[float]:
         "words": min(12, len(words)) / 6,
         "vague": not _VAGUE.isdisjoint(words),
         "names other": any(person.party != event.subject for person in people),
-        f"after {_LEAD.get(mention.lead)}": True,
+        f"after {LEAD.get(mention.lead)}": True,
     }
     return [values.get(name, 0) for name in EVENT_FEATURES]
 

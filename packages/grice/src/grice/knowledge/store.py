@@ -15,7 +15,7 @@ from collections import Counter
 from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 from urllib.parse import quote
 
 import msgspec
@@ -68,7 +68,6 @@ MAX_LENGTH = 1000
 """Characters of a head or tail; a longer one is a text in the wrong column."""
 
 
-@runtime_checkable
 class KnowledgeBase(Protocol):
     """Tails that follow from a head under a relation, stored or generated."""
 
