@@ -10,8 +10,7 @@ import pytest
 from grice.cli import main
 from grice.data import Conversation, Turn
 from grice.errors import InputError
-from grice.perturb import Material
-from grice.perturb.run import perturb
+from grice.perturb import Material, perturb
 from grice_research.amr.graphs import concept, nodes, parts, read_graph, written
 from grice_research.amr.sources import amrlib_models, graphs_of_file
 

@@ -13,8 +13,7 @@ from grice.cli import main
 from grice.data import Conversation, Turn
 from grice.errors import InputError
 from grice.models.protocols import Generated
-from grice.perturb import Material
-from grice.perturb.run import perturb
+from grice.perturb import Material, perturb
 from grice_research.amr.graphs import nodes, read_graph, written
 from grice_research.amr.models import parsed_texts, sequence_of, tree_of
 

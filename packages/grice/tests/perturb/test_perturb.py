@@ -10,8 +10,16 @@ from hypothesis import strategies as st
 from grice.cli import main
 from grice.data import Conversation, Turn
 from grice.errors import InputError
-from grice.perturb import Material, Perturbed, perturbation
-from grice.perturb.run import MIXTURES, Mixture, find_perturbations, mixture, perturb
+from grice.perturb import (
+    MIXTURES,
+    Material,
+    Mixture,
+    Perturbed,
+    find_perturbations,
+    mixture,
+    perturb,
+    perturbation,
+)
 from grice.perturb.wording import negated
 
 TALK = (

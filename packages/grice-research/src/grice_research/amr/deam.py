@@ -8,8 +8,7 @@ from copy import deepcopy
 from random import Random
 
 from grice.data import Conversation
-from grice.perturb import Material, Perturbed, perturbation
-from grice.perturb.run import Mixture, mixture
+from grice.perturb import Material, Mixture, Perturbed, mixture, perturbation
 from grice.perturb.wording import antonyms, lemma, words
 from grice_research.amr.graphs import (
     Node,

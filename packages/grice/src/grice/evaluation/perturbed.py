@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from grice.data import Conversation
 from grice.errors import InputError
 from grice.evaluation.table import score_table
-from grice.perturb.run import perturb
+from grice.perturb import perturb
 from grice.stats.comparison import proportion
 from grice.stats.estimate import Estimate
 

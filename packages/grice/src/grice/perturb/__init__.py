@@ -1,23 +1,34 @@
-"""Perturbations: functions that break a conversation on purpose and list the changes."""
+"""Perturbations: functions that break a conversation on purpose and list the changes.
+
+A package offers perturbations through the entry point group ``grice.perturbations``; each entry
+point names a :class:`Perturbation`.
+"""
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
+from functools import cache
 from itertools import islice
+from pathlib import Path
+from random import Random
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
 
+from grice import distributions
+from grice.errors import InputError, did_you_mean
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from random import Random
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from grice.data import Conversation
 
 __all__ = ["Change", "Material", "Perturbation", "Perturbed", "perturbation"]
 
-Level: TypeAlias = str
-"""``text``: turns are moved. ``semantic``: wording is changed. Plug-ins may have others."""
+GROUP = "grice.perturbations"
 
 
 class Change(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -61,13 +72,14 @@ class Perturbation(NamedTuple):
     """A perturbation with its name and publication.
 
     Attributes:
+        level: ``text``: turns are moved; ``semantic``: wording is changed; plug-ins have others.
         apply: Function of a conversation, a random generator and material; None if there is
             nothing to break.
         prepare: Opens the resources that ``apply`` reads; called once per run.
     """
 
     name: str
-    level: Level
+    level: str
     source: str
     summary: str
     apply: Function
@@ -75,7 +87,7 @@ class Perturbation(NamedTuple):
 
 
 def perturbation(
-    name: str, level: Level, source: str, prepare: Callable[[Material], Material] | None = None
+    name: str, level: str, source: str, prepare: Callable[[Material], Material] | None = None
 ) -> Callable[[Function], Perturbation]:
     """Declare a function as a perturbation; the first line of its docstring is the summary."""
 
@@ -106,3 +118,135 @@ def some_turns(
         return None
     texts = {made.turns[0]: made.after for made in changes}
     return Perturbed(with_texts(conversation, texts), tuple(changes))
+
+
+class Mixture(NamedTuple):
+    """``least`` to ``most`` perturbations of some kinds, in the order of these."""
+
+    name: str
+    kinds: tuple[str, ...]
+    least: int
+    most: int
+    source: str
+
+
+MIXTURES = {
+    name: Mixture(name, tuple(kinds.split()), 1, most, source)
+    for name, most, source, kinds in (
+        ("deam", 4, "DEAM (Ghazarian et al. 2022), on the words",
+         "coreference contradiction irrelevancy decreased-engagement"),
+        ("mesgar", 4, "Mesgar et al. 2020",
+         "turn-order turn-insertion speaker-order turn-replacement"),
+        ("vakulenko", 1, "Vakulenko et al. 2018",
+         "turn-order speaker-sequence half-swap section-replacement"),
+        ("dynaeval", 1, "DynaEval (Zhang et al. 2021)", "speaker-order turn-replacement"),
+    )
+}  # fmt: skip
+"""The mixtures of the papers, by name."""
+
+
+@cache  # looking through all installed packages takes longer than breaking a conversation
+def find_perturbations() -> Mapping[str, Perturbation]:
+    """Return all perturbations by name: built-in first, then installed ones."""
+    modules = pkgutil.iter_modules([str(Path(__file__).parent)])
+    values = (
+        value
+        for module in modules
+        for value in vars(importlib.import_module(f"{__package__}.{module.name}")).values()
+        if isinstance(value, Perturbation)
+    )
+    perturbations = {built_in.name: built_in for built_in in sorted(values)}
+    for entry in distributions.entry_points(GROUP):
+        try:
+            loaded = distributions.load(entry)
+        except Exception as error:
+            raise InputError(f"perturbation {entry.name!r} cannot be loaded: {error}") from error
+        if not isinstance(loaded, Perturbation) or loaded.name in perturbations:
+            raise InputError(f"entry point {entry.name!r}: not a Perturbation of a name of its own")
+        perturbations[loaded.name] = loaded
+    return MappingProxyType(perturbations)
+
+
+def named(name: str) -> Perturbation:
+    """Return a perturbation, or a mixture, by name."""
+    if name in MIXTURES:
+        return mixture(MIXTURES[name])
+    known = find_perturbations()
+    if name not in known:
+        guess = did_you_mean(name, [*known, *MIXTURES])
+        raise InputError(f"no perturbation or mixture {name!r}{guess}")
+    return known[name]
+
+
+def mixture(chosen: Mixture) -> Perturbation:
+    """Return a mixture as one perturbation."""
+    parts = [named(kind) for kind in chosen.kinds]
+
+    def apply(conversation: Conversation, draw: Random, material: Material) -> Perturbed | None:
+        # Kinds that find nothing to break are passed over, and others are tried in their place.
+        wanted = draw.randint(chosen.least, min(chosen.most, len(parts)))
+        order = draw.sample(range(len(parts)), len(parts))
+        for tried in (sorted(order[:wanted]), *([i] for i in order[wanted:])):
+            broken = conversation
+            changes: list[Change] = []
+            for i in tried:
+                if perturbed := parts[i].apply(broken, draw, material):
+                    broken = perturbed.conversation
+                    changes += perturbed.changes
+            if changes:
+                return Perturbed(broken, tuple(changes))
+        return None
+
+    level = "semantic" if any(part.level == "semantic" for part in parts) else "text"
+    count = "one" if chosen.most == 1 else f"{chosen.least} to {chosen.most}"
+    summary = f"{chosen.source}: {count} of {', '.join(chosen.kinds)}."
+    return Perturbation(chosen.name, level, chosen.source, summary, apply)
+
+
+def perturb(
+    conversation: Conversation,
+    kind: Perturbation | str,
+    *,
+    seed: int = 0,
+    material: Material = Material(),  # noqa: B008 - it cannot be changed
+) -> Perturbed | None:
+    """Break a conversation; the seed and the material decide the result, on any machine."""
+    chosen = named(kind) if isinstance(kind, str) else kind
+    draw = Random(f"{seed}:{chosen.name}:{conversation.id}")
+    perturbed = chosen.apply(conversation, draw, material)
+    unchanged = perturbed is not None and perturbed.conversation.turns == conversation.turns
+    return None if unchanged else perturbed
+
+
+def material_for(
+    kinds: Sequence[Perturbation],
+    others: Sequence[Conversation],
+    resources: Mapping[str, object] | None = None,
+) -> Material:
+    """Return the sources that perturbations draw from."""
+    material = Material(others, resources or {})
+    prepared = dict.fromkeys(kind.prepare for kind in kinds if kind.prepare is not None)
+    if resources and not prepared:
+        raise InputError(
+            f"{', '.join(resources)}: no resource is read by {', '.join(k.name for k in kinds)}"
+        )
+    for prepare in prepared:
+        material = prepare(material)
+    return material
+
+
+def perturb_all(
+    conversations: Sequence[Conversation], kind: Perturbation, *, seed: int, material: Material
+) -> Iterator[Conversation]:
+    """Yield each conversation that can be broken, with an own id and notes in ``meta``."""
+    for conversation in conversations:
+        if perturbed := perturb(conversation, kind, seed=seed, material=material):
+            broken = perturbed.conversation
+            meta = {
+                **broken.meta,
+                "original": conversation.id,
+                "perturbation": kind.name,
+                "seed": seed,
+                "changes": msgspec.to_builtins(perturbed.changes),
+            }
+            yield replace(broken, id=f"{broken.id}/{kind.name}", meta=meta)

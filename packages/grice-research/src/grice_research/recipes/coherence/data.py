@@ -10,8 +10,7 @@ from random import Random
 from typing import NamedTuple
 
 from grice.data import Conversation, Turn
-from grice.perturb import Material
-from grice.perturb.run import named, perturb
+from grice.perturb import Material, named, perturb
 from grice_research.recipes.common import rows_of
 from grice_research.recipes.relevance.corpora import (
     Dialogue,

@@ -389,7 +389,7 @@ def perturb(
     """
     from grice.evaluation.perturbed import judge_pairs, perturbed_pairs
     from grice.files import write_lines
-    from grice.perturb.run import material_for, named
+    from grice.perturb import material_for, named
 
     if list(files) in ([], ["list"]):
         return _kinds()
@@ -425,7 +425,7 @@ def _lines(
     sound: Sequence[Conversation], kinds: Sequence[Perturbation], seed: int, material: Material
 ) -> Iterator[str]:
     from grice.data import to_json
-    from grice.perturb.run import perturb_all
+    from grice.perturb import perturb_all
 
     for kind in kinds:
         written = 0
@@ -453,7 +453,7 @@ def _perturbed_view(block: PerturbedBlock) -> View:
 
 def _kinds() -> Output:
     """List the kinds by level, and the mixtures."""
-    from grice.perturb.run import MIXTURES, find_perturbations, mixture
+    from grice.perturb import MIXTURES, find_perturbations, mixture
 
     kinds = list(find_perturbations().values())
     levels = dict.fromkeys(("text", "semantic", *(kind.level for kind in kinds)))
