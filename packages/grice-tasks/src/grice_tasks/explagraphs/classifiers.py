@@ -26,6 +26,7 @@ from grice_tasks.explagraphs.features import (
 )
 from grice_tasks.explagraphs.generator import GraphGenerator, generate_graphs
 from grice_tasks.explagraphs.graph import Graph, depth_first
+from grice_tasks.explagraphs.samples import STANCES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -100,9 +101,6 @@ def random_features(rows: Array, project: tuple[Array, Array]) -> Array:
     directions, shifts = project
     scale = np.float32(np.sqrt(2 / len(shifts)))
     return np.asarray(scale * np.cos(rows @ directions + shifts), np.float32)
-
-
-STANCES: tuple[Stance, Stance] = ("support", "counter")
 
 
 class Meaning(NamedTuple):
@@ -187,21 +185,23 @@ class GraphClassifiers:
             Reading(belief, argument or "", graph.lower()) for belief, argument, graph in readings
         ]
         self.encode(texts_of(read))
-        return [self._informativeness_of(reading) for reading in read]
-
-    def _informativeness_of(self, reading: Reading) -> Informativeness:
-        if not reading.graph.edges:
-            return Informativeness(0.0, 0.0, 0.0, (), 0.0)
-        likely = sigmoid(fact_logits(self._facts, self._vectors, reading.graph.edges))
-        parts = informativeness_features(*reading, likely)
-        counts, vectors = self.features.row(reading)
-        counts = np.concatenate([counts, parts])
-        written, accepted = (
-            float(sigmoid(scale[0] * head(counts, vectors)[1:] + scale[1])[0])
-            for head, scale in self._informativeness
-        )
-        least = min(written, accepted)
-        return Informativeness(least, written, accepted, tuple(map(float, likely)), float(parts[2]))
+        found = []
+        for reading in read:
+            if not reading.graph.edges:
+                found.append(Informativeness(0.0, 0.0, 0.0, (), 0.0))
+                continue
+            likely = sigmoid(fact_logits(self._facts, self._vectors, reading.graph.edges))
+            parts = informativeness_features(*reading, likely)
+            counts, vectors = self.features.row(reading)
+            counts = np.concatenate([counts, parts])
+            written, accepted = (
+                float(sigmoid(scale[0] * head(counts, vectors)[1:] + scale[1])[0])
+                for head, scale in self._informativeness
+            )
+            values = min(written, accepted), written, accepted
+            facts = tuple(map(float, likely))
+            found.append(Informativeness(*values, facts, float(parts[2])))
+        return found
 
     def _scores(self, head: KernelHead, readings: Sequence[Reading]) -> list[Array]:
         self.encode(texts_of(readings))

@@ -36,7 +36,7 @@ from grice_tasks.overlap import (
 from grice_tasks.tokens import BLEU_TOKENS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from grice.stats.estimate import Estimate
@@ -59,19 +59,15 @@ def match_facts(likeness: Sequence[Sequence[float]]) -> Match:
     """Return the match of the best one-to-one pairing."""
     if not likeness or not likeness[0]:
         return Match(0.0, 0.0, 0.0)
-    total = _best_total(likeness)
+    best = [max(range(len(row)), key=row.__getitem__) for row in likeness]
+    pairs: Iterable[tuple[int, int]] = enumerate(best)
+    if len(set(best)) < len(best):  # facts that are best matched by one and the same are rivals
+        chosen = scipy_module("optimize").linear_sum_assignment(likeness, maximize=True)
+        pairs = zip(*chosen, strict=True)
+    total = float(sum(likeness[row][column] for row, column in pairs))
     precision, recall = total / len(likeness), total / len(likeness[0])
     both = precision + recall
     return Match(precision, recall, 2 * precision * recall / both if both > 0 else 0.0)
-
-
-def _best_total(likeness: Sequence[Sequence[float]]) -> float:
-    """Return the sum of the best pairing; the rows' own best if they are no rivals."""
-    best = [max(range(len(row)), key=row.__getitem__) for row in likeness]
-    if len(set(best)) == len(best):
-        return sum(row[column] for row, column in zip(likeness, best, strict=True))
-    chosen = scipy_module("optimize").linear_sum_assignment(likeness, maximize=True)
-    return float(sum(likeness[row][column] for row, column in zip(*chosen, strict=True)))
 
 
 ORDERS = 4

@@ -261,7 +261,9 @@ def _tokens(text: str) -> tuple[str, ...]:
     tokens: list[str] = []
     given = caption_tokens(text)
     for token, following in zip(given, (*given[1:], ""), strict=False):
-        line = APOSTROPHE.sub(_parted, APART.sub(r" \1 ", token))
+        line = APOSTROPHE.sub(
+            lambda mark: " '" if mark[1] and mark[2] else " ' ", APART.sub(r" \1 ", token)
+        )
         parts = re.sub(r"(?<=\w)-(?=\w)", " ", line).split()
         last = parts[-1] if parts else ""
         if last.endswith(".") and len(last) > 1:
@@ -270,10 +272,6 @@ def _tokens(text: str) -> tuple[str, ...]:
                 parts[-1:] = [last[:-1], "."]
         tokens += parts
     return tuple(tokens)
-
-
-def _parted(match: re.Match[str]) -> str:
-    return " '" if match[1] and match[2] else " ' "
 
 
 @lru_cache(maxsize=20_000)

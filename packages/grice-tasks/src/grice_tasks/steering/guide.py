@@ -9,10 +9,9 @@ NeurIPS 2022):
 With the true probabilities and strength 1 whole replies have the distribution of the base model's
 replies that satisfy the label. Strength 0 is the base.
 
-A guide reads next-token logits alone. They are a linear image of the last hidden state, so that
-their principal components are that state as far as the vocabulary can see it, and the loadings are
-a vector of each token. A network with one hidden layer turns the state into a vector and a
-constant, whose product with the vectors of tokens is the log odds of all continuations at once.
+A guide reads next-token logits alone. Their principal components stand for the last hidden state,
+and the loadings are a vector of each token. A network with one hidden layer turns the state into a
+vector and a constant, whose product with the vectors is the log odds of all next tokens at once.
 """
 
 from __future__ import annotations

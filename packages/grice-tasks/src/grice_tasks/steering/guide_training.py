@@ -1,10 +1,8 @@
 """Training of a guide: replies are drawn and labelled, then the label is learned at each token.
 
 The value of a prefix is also the expectation of the values of its continuations under the base
-model. NADO holds the estimates to that by a regulariser. Here it is a part of the target: with
-weight ``consistency``, a position is trained towards the expectation at the next one (no gradient
-goes through it), and with the rest of the weight towards the label. That is the divergence between
-Bernoulli distributions of Meng et al. up to a constant.
+model, which NADO's regulariser asks for. Here it is a part of the target: with the weight
+``consistency`` the expectation at the next position (without gradient), else the label.
 """
 
 from __future__ import annotations
@@ -60,7 +58,6 @@ class Sampling(msgspec.Struct, frozen=True):
     seed: int = 0
 
     def __post_init__(self) -> None:
-        """Refuse a threshold that is no number."""
         if not math.isfinite(self.threshold):
             raise InputError(f"a threshold is a finite number, found {self.threshold}")
 
@@ -78,7 +75,6 @@ class Fitting(msgspec.Struct, frozen=True):
     seed: int = 0
 
     def __post_init__(self) -> None:
-        """Refuse a weight out of range."""
         if not 0 <= self.consistency <= 1:
             raise InputError(f"consistency is a weight of 0 to 1, found {self.consistency}")
 
