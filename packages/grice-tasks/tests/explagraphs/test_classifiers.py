@@ -7,29 +7,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grice.data import Triple
-from grice.knowledge.plausibility import Bilinear
 from grice.models.loader import ModelLoader
 from grice_tasks.explagraphs.check import check_graph
 from grice_tasks.explagraphs.classifiers import KernelHead, Scaling, projections, random_features
-from grice_tasks.explagraphs.features import Reading, fact_logits, informativeness_features
+from grice_tasks.explagraphs.features import Reading, informativeness_features
 from grice_tasks.explagraphs.generator import (
-    Candidate,
     Slot,
     Template,
     Templates,
-    fill,
     generate_graphs,
 )
 from grice_tasks.explagraphs.graph import Graph, read_graph
 from grice_tasks.explagraphs.samples import Prediction, Sample
 from grice_tasks.explagraphs.scores import ScoreOptions, score_samples
-from grice_tasks.explagraphs.wording import nonsense_graph, relation_names
+from grice_tasks.explagraphs.wording import nonsense_graph
 
 BELIEF = "Zoos should be abolished."
 ARGUMENT = "Animals in zoos live in small cages and suffer."
 GOOD = "(zoos; has property; small cages)(small cages; causes; suffer)(suffer; causes; abolished)"
-N = len(relation_names())
 
 
 @pytest.fixture(scope="module")
@@ -182,17 +177,6 @@ def test_mean_least_connection_and_share_of_doubtful_facts(text, plausible, expe
     assert found.tolist() == pytest.approx(expected)
 
 
-def test_an_unknown_relation_scores_as_the_worst_known_one():
-    form = Bilinear(
-        np.zeros((3, N), np.float32), np.zeros((3, N), np.float32),
-        cosine=np.zeros(N, np.float32), scale=np.ones(N, np.float32),
-        bias=np.arange(N, dtype=np.float32) - 4, shared=0,
-    )  # fmt: skip
-    vectors = {"a": np.zeros(2, np.float32), "b": np.ones(2, np.float32)}
-    facts = [Triple("a", relation_names()[5], "b"), Triple("a", "resembles", "b")]
-    assert fact_logits(form, vectors, facts).tolist() == [1, -4]
-
-
 def test_the_nearest_templates_are_of_the_stance_and_survive_saving(tmp_path):
     template = Template(
         "support", (Slot("belief", 0, 0.5), Slot("outside", 0, 0, "harm")), ((0, 3, 1),)
@@ -208,36 +192,3 @@ def test_the_nearest_templates_are_of_the_stance_and_survive_saving(tmp_path):
         assert [template.stance for template, _ in nearest] == ["support", "support"]
         assert nearest[0][1].tolist() == [[1, 0], [0, 1]]
         assert len(templates.nearest(np.array([1, 0]), np.array([0, 1]), "support", 1)) == 1
-
-
-CANDIDATES = [
-    Candidate("zoos", "belief", 0.0, 0.2, 0.0),
-    Candidate("banned", "belief", 0.7, 1.0, 0.0),
-    Candidate("suffer", "argument", 0.7, 1.0, 0.0),
-    Candidate("in zoos", "argument", 0.3, 0.6, 5.0),
-]
-PATTERN = Template("support", (Slot("belief", 0, 0.2), Slot("argument", 0.7, 1)), ((0, 1, 1),))
-FREE = [candidate._replace(weight=0.0) for candidate in CANDIDATES]
-LIKELY = np.full((4, 4, N), -9, np.float32)
-LIKELY[1, 2, 1] = 0
-EVEN = np.zeros((4, 4, N), np.float32)
-NEAR = np.array([[0, 0], [1, 0], [0, 1], [0, 0]], np.float32) * 5
-
-
-@pytest.mark.parametrize(
-    ("pattern", "concepts", "candidates", "vectors", "scores", "facts"),
-    [
-        (PATTERN, 0 * np.eye(2), FREE, 0 * NEAR, EVEN, ((0, 1, 2),)),  # places decide
-        # "in zoos" looks best, but "zoos" lies in it: then the other of the belief.
-        (PATTERN, 0 * np.eye(2), CANDIDATES, 0 * NEAR, EVEN, ((1, 1, 3),)),
-        (PATTERN, 0 * np.eye(2), CANDIDATES, 0 * NEAR, LIKELY, ((1, 1, 2),)),
-        (PATTERN, np.eye(2), CANDIDATES, NEAR, EVEN, ((1, 1, 2),)),
-        (Template("support", (Slot("belief", 0, 1), Slot("outside", 0, 0, "harm")), ((0, 1, 1),)),
-         0 * np.eye(2), CANDIDATES, 0 * NEAR, EVEN, None),
-    ],
-)  # fmt: skip
-def test_a_template_is_filled_as_well_as_it_can_be(
-    pattern, concepts, candidates, vectors, scores, facts
-):
-    filled = fill(pattern, concepts, candidates, vectors, scores)
-    assert (filled and filled.facts) == facts

@@ -8,7 +8,7 @@ import pytest
 
 from grice.cli import main
 from grice.errors import InputError, RecordError
-from grice_tasks.situatedgen.examples import describe, finished, source_table, swap_contexts
+from grice_tasks.situatedgen.examples import describe, finished, source_table
 from grice_tasks.situatedgen.records import (
     Entity,
     Marked,
@@ -84,14 +84,6 @@ def test_statistics_of_the_released_test_set(released, golden):
     assert description.mean_keywords == pytest.approx(stated["avg_input_keywords"])
     tokens = stated["avg_output_tokens_nltk_per_statement"]
     assert description.mean_tokens == pytest.approx(tokens, 1e-3)
-
-
-def test_swapping_needs_two_entities_of_one_kind():
-    text = ("July is hot in Spain.", "In 1990 it snowed in Chile.")
-    spain, year = (Entity("Spain", "GPE"),), (Entity("1990", "DATE"),)
-    assert swap_contexts(text, (spain, year)) is None
-    turned = swap_contexts(text, (spain, (*year, Entity("Chile", "GPE"))))
-    assert turned == ("July is hot in Chile.", "In 1990 it snowed in Spain.")
 
 
 def test_statements_are_finished_as_published():

@@ -235,15 +235,6 @@ def test_damaged_cues_are_noticed(tmp_path, write_card, content, settings, probl
         extractor_of(folder, ClauseTagger())
 
 
-def test_cues_can_be_changed(tmp_path, write_card, tagger):
-    cues = FOLDER.file("cues.toml").read_text("utf-8")
-    (tmp_path / "cues.toml").write_text(
-        cues.replace("[weights.xEffect]", "[weights.xEffect]\none = -50.0"), "utf-8"
-    )
-    changed = extractor_of(open_folder(write_card(tmp_path, "extractor", {"least": 0.3})), tagger)
-    assert "xEffect" not in triples(extracted(changed, "I fell because I ran.", least=None))
-
-
 @pytest.mark.parametrize(
     ("history", "reply"),
     [
