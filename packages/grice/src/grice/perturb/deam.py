@@ -62,11 +62,11 @@ _CASES = {
     for word in words
 }
 """Person of each pronoun, and its case where the word has one alone."""
-_CLITIC = {"'m": "be", "'re": "be", "'s": "be", "'ve": "have", "'ll": "", "'d": ""}
-_DO = {"do", "does", "don't", "doesn't"}
-_HAVE = {"have", "has", "haven't", "hasn't"}
-_BE = {"am", "is", "are", "isn't", "aren't"}
-_BEEN = {"was", "were", "wasn't", "weren't"}
+_CLITIC = {"'m": "be", "'re": "be", "'s": "be", "'ve": "have", "'ll": "will", "'d": "would"}
+_AGREEING = {
+    "am": "be", "is": "be", "are": "be", "was": "been", "were": "been", "do": "do", "does": "do",
+    "have": "have", "has": "have",
+}  # fmt: skip
 
 
 @perturbation("coreference", "semantic", f"coreference inconsistency, {DEAM}")
@@ -150,15 +150,11 @@ def _agreement(
     """Return the verb of a subject as the other person needs it; None if there is doubt."""
     word = context[i]
     if clitic:
-        kind = _CLITIC.get(clitic)
-        if kind is None:
-            return None
-        new = {"be": f" {other.be}", "have": " has" if other.third else " have"}.get(kind, "")
-        if not kind:
-            new = " will" if clitic == "'ll" else " would"
-        return {(word.end, word.end): new}
+        verb = _CLITIC.get(clitic)
+        new = {"be": other.be, "have": "has" if other.third else "have"}.get(verb or "", verb)
+        return None if new is None else {(word.end, word.end): f" {new}"}
     before = context[i - 1] if i else None
-    if before and before.lower in _DO | _HAVE | _BE | _BEEN:
+    if before and before.lower.removesuffix("n't") in _AGREEING:
         return _verb(before, other)
     if before and before.lower in en.AUXILIARIES | {"didn't", "won't", "can't", "let", "make"}:
         return {}
@@ -169,16 +165,13 @@ def _agreement(
 
 
 def _verb(word: Word, other: Forms) -> dict[tuple[int, int], str] | None:
-    lower, short = word.lower.removesuffix("n't"), "n't" if word.lower.endswith("n't") else ""
-    if word.lower in _BE:
-        new = "am not" if short and other.be == "am" else other.be + short
-    elif word.lower in _BEEN:
-        new = other.been + short
-    elif word.lower in _DO:
-        new = ("does" if other.third else "do") + short
-    elif word.lower in _HAVE:
-        new = ("has" if other.third else "have") + short
-    elif word.lower in en.AUXILIARIES or short or is_past(lower):
+    lower = word.lower.removesuffix("n't")
+    short = word.lower[len(lower) :]
+    if verb := _AGREEING.get(lower):
+        do, have = ("does", "has") if other.third else ("do", "have")
+        new = {"be": other.be, "been": other.been, "do": do, "have": have}[verb] + short
+        new = "am not" if new == "amn't" else new
+    elif lower in en.AUXILIARIES or short or is_past(lower):
         return {}
     elif is_verb(lower) and not lower.endswith("ing"):
         base = base_form(lower)

@@ -32,9 +32,7 @@ def turn_order(conversation: Conversation, draw: Random, _: Material) -> Perturb
     """Put all turns into another order; who speaks when stays."""
     texts = [turn.text for turn in conversation.turns]
     places = range(len(texts))
-    order = _mixed(places, texts, draw)
-    if order is None:
-        return None
+    order = _mixed(places, texts, draw) or places
     return _moved(conversation, "turn-order", places, order, f"{len(texts)} turns shuffled")
 
 
@@ -45,8 +43,8 @@ def turn_insertion(conversation: Conversation, draw: Random, _: Material) -> Per
     if count < FEWEST_TO_MOVE:
         return None
     taken = draw.randrange(count)
-    place = draw.choice([i for i in range(count) if i != taken])
     order = [i for i in range(count) if i != taken]
+    place = draw.choice(order)
     order.insert(place, taken)
     what = f"turn {taken} said at {place}"
     return _moved(conversation, "turn-insertion", range(count), order, what)
@@ -73,8 +71,7 @@ def speaker_order(conversation: Conversation, draw: Random, _: Material) -> Pert
     draw.shuffle(speakers)
     for speaker in speakers:
         places = [i for i, turn in enumerate(conversation.turns) if turn.speaker == speaker]
-        order = _mixed(places, texts, draw)
-        if order is not None:
+        if order := _mixed(places, texts, draw):
             what = f"{len(places)} turns of {speaker} shuffled"
             return _moved(conversation, "speaker-order", places, order, what)
     return None

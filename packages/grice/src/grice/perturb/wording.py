@@ -230,54 +230,48 @@ def negated(sentence: str) -> str | None:
     if sentence.rstrip().endswith("?"):
         return None
     context = words(sentence)
-    for i, word in enumerate(context):
-        changed = _unsaid(sentence, context, i) or _with_not(sentence, context, i, word)
-        if changed is not None:
-            return changed
+    for i in range(len(context)):
+        if edit := _turned(context, i):
+            start, end, new = edit
+            return sentence[:start] + new + sentence[end:]
     return None
 
 
-def _unsaid(sentence: str, context: Sequence[Word], i: int) -> str | None:
-    word = context[i]
-    if word.lower.endswith("n't") and len(word.lower) > 3:
+def _turned(context: Sequence[Word], i: int) -> tuple[int, int, str] | None:
+    """Return what is written where to turn a word round; None if that is not sure."""
+    word, lower = context[i], context[i].lower
+    place = word.start, word.end
+    if lower.endswith("n't") and len(lower) > 3:
         stem = word.text[:-3]
-        plain = _LONG.get(stem.lower(), stem)
-        return sentence[: word.start] + plain + sentence[word.end :]
-    if word.lower == "cannot":
-        return sentence[: word.start] + "can" + sentence[word.end :]
-    if word.lower == "not" and i and context[i - 1].lower in en.AUXILIARIES:
-        return sentence[: context[i - 1].end] + sentence[word.end :]
-    if word.lower == "never" and i + 1 < len(context):
-        return sentence[: word.start] + "always" + sentence[word.end :]
-    return None
-
-
-def _with_not(sentence: str, context: Sequence[Word], i: int, word: Word) -> str | None:
+        return *place, _LONG.get(stem.lower(), stem)
+    if lower == "cannot":
+        return *place, "can"
+    if lower == "not" and i and context[i - 1].lower in en.AUXILIARIES:
+        return context[i - 1].end, word.end, ""
+    if lower == "never" and i + 1 < len(context):
+        return *place, "always"
     if _denied(context, i):
         return None
     clitic = _clitic(context, i)
     if clitic in _WRITTEN:
-        stem = word.text[: -len(clitic)]
-        return f"{sentence[: word.start]}{stem} {_WRITTEN[clitic]}{sentence[word.end :]}"
+        return word.end - len(clitic), word.end, f" {_WRITTEN[clitic]}"
     if clitic:
-        return f"{sentence[: word.end]} not{sentence[word.end :]}"
-    if word.lower in _SHORT and _is_auxiliary(context, i):
-        return sentence[: word.start] + cased_as(_SHORT[word.lower], word) + sentence[word.end :]
+        return word.end, word.end, " not"
+    if lower in _SHORT and _is_auxiliary(context, i):
+        return *place, cased_as(_SHORT[lower], word)
     before = _before(context, i)
-    if word.lower in _MAIN and before is not None:
-        return sentence[: word.start] + _MAIN[word.lower] + sentence[word.end :]
-    if before is None or not is_verb(word.lower) or word.lower in en.AUXILIARIES:
+    if before is None:
         return None
-    base = base_form(word.lower)
-    if is_past(word.lower) and before in _PERSONS | {"noun"}:
-        helper = "didn't"
-    elif before in _THIRD and word.lower == look_up(base).third:
-        helper = "doesn't"
-    elif before in _PERSONS - _THIRD and word.lower == base:
-        helper = "don't"
-    else:
+    if lower in _MAIN:
+        return *place, _MAIN[lower]
+    base = base_form(lower)
+    if not is_verb(lower) or lower in en.AUXILIARIES:
         return None
-    return f"{sentence[: word.start]}{helper} {base}{sentence[word.end :]}"
+    if is_past(lower) and before in _PERSONS | {"noun"}:
+        return *place, f"didn't {base}"
+    if before in _THIRD and lower == look_up(base).third:
+        return *place, f"doesn't {base}"
+    return (*place, f"don't {base}") if before in _PERSONS - _THIRD and lower == base else None
 
 
 def _clitic(context: Sequence[Word], i: int) -> str | None:
