@@ -198,8 +198,9 @@ class TripleExtractor:
         for i in np.flatnonzero(fitting.any(axis=0)).tolist():
             pair, relation = pairs[best[i]], RELATIONS[i]
             scale = self._scales.get(relation, Scale())
-            steps = (float(scores[best[i], i]) - scale.centre) / scale.spread
-            confidence = float(sigmoid(np.array(scale.base + scale.slope * steps, np.float32)))
+            moved = scale.slope * (float(scores[best[i], i]) - scale.centre)
+            odds = np.array(scale.base + moved / scale.spread, np.float32)
+            confidence = float(sigmoid(odds))
             if confidence >= least:
                 head, tail = worded(pair, relation)
                 places = pair.head.place, pair.tail.place
