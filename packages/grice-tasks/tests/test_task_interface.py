@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import doctest
 import json
 from importlib import import_module
+from pkgutil import walk_packages
 
 import pytest
 
+import grice_tasks
 from grice.models.loader import ModelLoader
+from grice_tasks import tokens
 from grice_tasks.task import tasks
 
 TALK = "A: I missed the bus because I overslept.    B: So you were late for work?"
@@ -87,3 +91,31 @@ def test_links_are_the_same_if_half_of_their_characters_are():
     assert shared((0, 10), (0, 10)) == 1
     assert shared((0, 10), (5, 10)) == 0.5
     assert shared((0, 10), (10, 20)) == shared((3, 3), (3, 3)) == 0
+
+
+# Weights were learned on the words that patterns find, so that none may change.
+TEXT = "Don't re-read it: 1,5 km, e.g. Müller’s_map…\nWow!"
+FOUND = {
+    "SPAN_TOKENS": "Don't re-read it : 1,5 km , e . g . Müller ’ s_map … Wow !",
+    "COMPOUNDS": "Don't re-read it 1 5 km e g Müller’s_map Wow",
+    "PLAIN_COMPOUNDS": "Don't re-read it 1 5 km e g Müller’s map Wow",
+    "WORDS_WITH_PERIODS": "Don't re-read it 1 5 km e.g. Müller’s_map Wow",
+    "WORDS_AND_COMMAS": "Don't re read it 1 , 5 km , e g Müller s_map Wow",
+    "WORDS_AND_MARKS": "Don ' t re - read it : 1 , 5 km , e . g . Müller ’ s_map … Wow !",
+    "BLEU_TOKENS": "Don't re-read it: 1,5 km, e.g. Müller’s_map… Wow!",
+    "ROUGE_TOKENS": "don t re read it 1 5 km e g m ller s map wow",
+}
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_words(name):
+    text = TEXT.lower() if name == "ROUGE_TOKENS" else TEXT
+    assert " ".join(getattr(tokens, name).findall(text)) == FOUND[name]
+
+
+NAMES = [module.name for module in walk_packages(grice_tasks.__path__, "grice_tasks.")]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_examples_of_the_docstrings_run(name):
+    assert doctest.testmod(import_module(name)).failed == 0
