@@ -8,7 +8,7 @@ from copy import deepcopy
 from random import Random
 
 from grice.data import Conversation
-from grice.perturb import Material, Mixture, Perturbed, mixture, perturbation
+from grice.perturb import Material, Perturbed, mixture, perturbation
 from grice.perturb.wording import antonyms, lemma, words
 from grice_research.amr.graphs import (
     Node,
@@ -270,10 +270,10 @@ def _held_elsewhere(tree: Node, part: Node) -> bool:
 
 
 KINDS = ("amr-coreference", "amr-contradiction", "amr-irrelevancy", "amr-decreased-engagement")
-MIXED = Mixture("deam-amr", KINDS, 1, 4, DEAM)
+MIXED = ("deam-amr", 4, DEAM, " ".join(KINDS))
 
 
 @perturbation("deam-amr", "amr", f"{DEAM}, on AMR", open_sources)
 def deam_amr(conversation: Conversation, draw: Random, material: Material) -> Perturbed | None:
     """Apply 1 to 4 of the four AMR kinds, as the paper mixes them."""
-    return mixture(MIXED).apply(conversation, draw, reusing_graphs(material))
+    return mixture(*MIXED).apply(conversation, draw, reusing_graphs(material))

@@ -120,29 +120,16 @@ def some_turns(
     return Perturbed(with_texts(conversation, texts), tuple(changes))
 
 
-class Mixture(NamedTuple):
-    """``least`` to ``most`` perturbations of some kinds, in the order of these."""
-
-    name: str
-    kinds: tuple[str, ...]
-    least: int
-    most: int
-    source: str
-
-
 MIXTURES = {
-    name: Mixture(name, tuple(kinds.split()), 1, most, source)
-    for name, most, source, kinds in (
-        ("deam", 4, "DEAM (Ghazarian et al. 2022), on the words",
-         "coreference contradiction irrelevancy decreased-engagement"),
-        ("mesgar", 4, "Mesgar et al. 2020",
-         "turn-order turn-insertion speaker-order turn-replacement"),
-        ("vakulenko", 1, "Vakulenko et al. 2018",
-         "turn-order speaker-sequence half-swap section-replacement"),
-        ("dynaeval", 1, "DynaEval (Zhang et al. 2021)", "speaker-order turn-replacement"),
-    )
+    "deam": (4, "DEAM (Ghazarian et al. 2022), on the words",
+             "coreference contradiction irrelevancy decreased-engagement"),
+    "mesgar": (4, "Mesgar et al. 2020",
+               "turn-order turn-insertion speaker-order turn-replacement"),
+    "vakulenko": (1, "Vakulenko et al. 2018",
+                  "turn-order speaker-sequence half-swap section-replacement"),
+    "dynaeval": (1, "DynaEval (Zhang et al. 2021)", "speaker-order turn-replacement"),
 }  # fmt: skip
-"""The mixtures of the papers, by name."""
+"""The mixtures of papers: most perturbations of one conversation, source, and kinds."""
 
 
 @cache  # looking through all installed packages takes longer than breaking a conversation
@@ -170,7 +157,7 @@ def find_perturbations() -> Mapping[str, Perturbation]:
 def named(name: str) -> Perturbation:
     """Return a perturbation, or a mixture, by name."""
     if name in MIXTURES:
-        return mixture(MIXTURES[name])
+        return mixture(name, *MIXTURES[name])
     known = find_perturbations()
     if name not in known:
         guess = did_you_mean(name, [*known, *MIXTURES])
@@ -178,13 +165,13 @@ def named(name: str) -> Perturbation:
     return known[name]
 
 
-def mixture(chosen: Mixture) -> Perturbation:
-    """Return a mixture as one perturbation."""
-    parts = [named(kind) for kind in chosen.kinds]
+def mixture(name: str, most: int, source: str, kinds: str) -> Perturbation:
+    """Return one perturbation that applies one to ``most`` of several kinds, in their order."""
+    parts = [named(kind) for kind in kinds.split()]
 
     def apply(conversation: Conversation, draw: Random, material: Material) -> Perturbed | None:
         # Kinds that find nothing to break are passed over, and others are tried in their place.
-        wanted = draw.randint(chosen.least, min(chosen.most, len(parts)))
+        wanted = draw.randint(1, min(most, len(parts)))
         order = draw.sample(range(len(parts)), len(parts))
         for tried in (sorted(order[:wanted]), *([i] for i in order[wanted:])):
             broken = conversation
@@ -198,9 +185,9 @@ def mixture(chosen: Mixture) -> Perturbation:
         return None
 
     level = "semantic" if any(part.level == "semantic" for part in parts) else "text"
-    count = "one" if chosen.most == 1 else f"{chosen.least} to {chosen.most}"
-    summary = f"{chosen.source}: {count} of {', '.join(chosen.kinds)}."
-    return Perturbation(chosen.name, level, chosen.source, summary, apply)
+    count = "one" if most == 1 else f"1 to {most}"
+    summary = f"{source}: {count} of {', '.join(kinds.split())}."
+    return Perturbation(name, level, source, summary, apply)
 
 
 def perturb(

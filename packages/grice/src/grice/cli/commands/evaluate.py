@@ -453,12 +453,12 @@ def _perturbed_view(block: PerturbedBlock) -> View:
 
 def _kinds() -> Output:
     """List the kinds by level, and the mixtures."""
-    from grice.perturb import MIXTURES, find_perturbations, mixture
+    from grice.perturb import MIXTURES, find_perturbations, named
 
     kinds = list(find_perturbations().values())
     levels = dict.fromkeys(("text", "semantic", *(kind.level for kind in kinds)))
     groups = {level: [kind for kind in kinds if kind.level == level] for level in levels}
-    groups["mixtures"] = [mixture(names) for names in MIXTURES.values()]
+    groups["mixtures"] = [named(name) for name in MIXTURES]
     return listing(
         {"name": kind.name, "level": level, "about": kind.summary}
         for level, group in groups.items()
