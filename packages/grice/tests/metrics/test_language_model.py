@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grice.errors import InputError, ModelFolderError
+from grice.errors import ModelFolderError
 from grice.models.loader import ModelLoader
 from grice.models.protocols import PromptPart
 from tiny_decoder import write
@@ -102,7 +102,7 @@ def test_half_a_character_is_read_as_an_unknown_one(model):
 
 
 def test_as_many_prompts_as_texts(model):
-    with pytest.raises(InputError, match="1 prompts and 2 texts"):
+    with pytest.raises(ValueError, match="is longer"):
         model.log_probabilities(["A:"], ["i", "eat"])
 
 

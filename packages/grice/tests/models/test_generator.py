@@ -10,7 +10,6 @@ from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
 from tokenizers.processors import TemplateProcessing
 
-from grice.errors import InputError
 from grice.models.embedded import EmbeddedGenerator
 from grice.models.folder import file_sha256, open_folder
 from grice.models.loader import ModelLoader
@@ -119,5 +118,5 @@ def test_a_scored_text_does_not_depend_on_its_neighbours(generator):
 
 
 def test_prompts_and_texts_are_as_many(generator):
-    with pytest.raises(InputError, match="2 prompts and 1 texts"):
+    with pytest.raises(ValueError, match="is shorter"):
         generator.log_probabilities(["a", "b"], ["c"])

@@ -17,7 +17,6 @@ import ctranslate2
 import msgspec
 import numpy as np
 
-from grice.errors import InputError
 from grice.models.loader import Settings, model_type
 from grice.models.protocols import PromptPart, TokenScore
 from grice.models.tokenization import (
@@ -149,8 +148,6 @@ class WindowedLM(PromptReader):
 
         Of a long prompt the end is read, of a long text the beginning. A text without tokens has 0.
         """
-        if len(prompts) != len(texts):
-            raise InputError(f"{len(prompts)} prompts and {len(texts)} texts: as many are needed")
         scores = self.token_scores(
             [
                 (PromptPart(prompt or "\n"), PromptPart(f" {text.lstrip()}", target=True))

@@ -15,7 +15,7 @@ import sys
 import zipfile
 import zlib
 from hashlib import sha256
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -29,7 +29,7 @@ from grice.errors import (
     os_reason,
 )
 from grice.files import make_folder
-from grice.models.folder import file_sha256, open_folder, write_card
+from grice.models.folder import file_sha256, is_inside, open_folder, write_card
 from grice.models.loader import find_model_type
 from grice.models.store import (
     CARD,
@@ -228,8 +228,7 @@ def _link(hub: Hub, path: str, folder: Path, expected: str = "") -> str:
     import httpx2
     from huggingface_hub import errors, hf_hub_download
 
-    parts = PurePosixPath(path)
-    if not parts.name or parts.is_absolute() or {"..", "\\", "\0"} & {*parts.parts, *path}:
+    if not is_inside(path):
         raise ModelError(f"{path!r} is no path of a file in a repository")
     try:
         for force in (False, True):

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 import ctranslate2
 import numpy as np
 
-from grice.errors import InputError
 from grice.models.cache import cache_key
 from grice.models.loader import Settings, model_type
 from grice.models.protocols import Generated
@@ -207,13 +206,12 @@ class EmbeddedGenerator:
         self, prompts: Sequence[str], *, count: int, begin: Sequence[str] | None = None
     ) -> list[tuple[Generated, ...]]:
         """Return the ``count`` most probable texts per prompt, by beam search of that width."""
-        items = list(zip(prompts, _starts(begin, len(prompts)), strict=True))
-
-        def compute(items: Sequence[tuple[str, str]]) -> list[tuple[Generated, ...]]:
-            return self._generated(items, count)
-
-        identity = f"{self.identity}/generate {count}"
-        return self.cache.cached(identity, items, compute, tuple[Generated, ...])
+        return self.cache.cached(
+            f"{self.identity}/generate {count}",
+            list(zip(prompts, begin or [""] * len(prompts), strict=True)),
+            lambda items: self._generated(items, count),
+            tuple[Generated, ...],
+        )
 
     def log_probabilities(
         self, prompts: Sequence[str], texts: Sequence[str], *, begin: Sequence[str] | None = None
@@ -222,21 +220,21 @@ class EmbeddedGenerator:
 
         The end of the text is one of its tokens.
         """
-        if len(prompts) != len(texts):
-            raise InputError(f"{len(prompts)} prompts and {len(texts)} texts: as many are needed")
-        items = list(zip(prompts, texts, _starts(begin, len(prompts)), strict=True))
-
-        def compute(items: Sequence[tuple[str, str, str]]) -> list[float]:
-            scored = self._token_log_probabilities(items)
-            return [float(np.mean([value for _, value in tokens])) for tokens in scored]
-
-        return self.cache.cached(f"{self.identity}/score", items, compute, float)
+        return self.cache.cached(
+            f"{self.identity}/score",
+            list(zip(prompts, texts, begin or [""] * len(prompts), strict=True)),
+            lambda items: [
+                float(np.mean([value for _, value in tokens]))
+                for tokens in self._token_log_probabilities(items)
+            ],
+            float,
+        )
 
     def piece_log_probabilities(
         self, prompts: Sequence[str], texts: Sequence[str], *, begin: Sequence[str] | None = None
     ) -> list[list[tuple[str, float]]]:
         """Return the tokens of each text, its end included, each with its log probability."""
-        starts = _starts(begin, len(prompts))
+        starts = begin or [""] * len(prompts)
         return self._token_log_probabilities(list(zip(prompts, texts, starts, strict=True)))
 
     def _generated(
@@ -287,14 +285,11 @@ class EmbeddedGenerator:
             for i, result in zip(batch, results[1:], strict=True):
                 scored[i] = list(zip(result.tokens, map(float, result.log_probs), strict=True))
 
-        shapes = [
-            (len(source), padded(len(target)))
-            for source, target in zip(sources, targets, strict=True)
-        ]
+        widths = [padded(len(target)) for target in targets]
         batches = [
             part
-            for group in groups(shapes)
-            for part in self._split(group, MAX_BATCH_TOKENS // max(WIDTH, shapes[group[0]][1]))
+            for group in groups(list(zip(map(len, sources), widths, strict=True)))
+            for part in self._split(group, MAX_BATCH_TOKENS // max(WIDTH, widths[group[0]]))
         ]
         run_batches(compute, batches, self._threads)
         return scored
@@ -317,12 +312,6 @@ class EmbeddedGenerator:
     def _decode(self, tokens: list[str]) -> str:
         ids = [self._tokenizer.token_to_id(token) for token in tokens]
         return str(self._tokenizer.decode([i for i in ids if i is not None])).strip()
-
-
-def _starts(begin: Sequence[str] | None, count: int) -> Sequence[str]:
-    if begin is not None and len(begin) != count:
-        raise InputError(f"{count} prompts and {len(begin)} beginnings: as many are needed")
-    return [""] * count if begin is None else begin
 
 
 generator = model_type("generator", task="likelihood", settings=GeneratorSettings)(

@@ -145,42 +145,33 @@ def read_card(folder: Path) -> Card:
         ModelFolderError: If there is none, or it cannot be read.
     """
     path = folder / "card.toml"
-    unreadable = f"{path}: the card cannot be read: "
     try:
         if not path.exists():
             raise ModelFolderError(f"{folder}: not a model folder, it has no card.toml")
         if not path.is_file() or path.stat().st_size > MOST_BYTES:
-            raise ModelFolderError(f"{unreadable}no regular file of at most {MOST_BYTES:,} bytes")
+            raise ValueError(f"no regular file of at most {MOST_BYTES:,} bytes")
         # Cards written before this version name models of the package bundle:NAME.
         stated = tomllib.loads(path.read_text("utf-8").replace('"bundle:', '"builtin:'))
         card = msgspec.convert(stated, Card)
         _digest(card)
-    except RecursionError:
-        raise ModelFolderError(f"{unreadable}its tables are nested too deeply") from None
-    except OSError as error:
-        raise ModelFolderError(unreadable + os_reason(error)) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
-        raise ModelFolderError(unreadable + str(error)) from None
-    # The name is part of signatures, whose parts a bar divides.
-    if not card.name or not card.name.isprintable() or "|" in card.name:
-        raise ModelFolderError(
-            f"{unreadable}{card.name!r} is no name: printable and without | is needed"
-        )
+        # The name is part of signatures, whose parts a bar divides.
+        if not card.name or not card.name.isprintable() or "|" in card.name:
+            raise ValueError(f"{card.name!r} is no name: printable and without | is needed")
+    except (OSError, RecursionError, ValueError) as error:
+        raise ModelFolderError(f"{path}: the card cannot be read: {os_reason(error)}") from None
     return card
 
 
 def _file_problem(folder: Path, name: str, expected: str) -> str:
     """Return how a file differs from its entry in the card; empty if it is as stated."""
     advice = "install grice again, or copy the model again from its source"
-    path, inside = folder / name, PurePosixPath(name)
-    if not name or inside.is_absolute() or ".." in inside.parts or "\\" in name or "\0" in name:
+    path = folder / name
+    if not is_inside(name):
         return f"{name!r} is no name of a file in its folder"
-    if path.exists() and not path.is_file():
-        return f"{path} is no regular file; {advice}"
+    if not path.is_file():
+        return f"{path} is {'no regular file' if path.exists() else 'missing'}; {advice}"
     try:
         digest = file_sha256(path)
-    except FileNotFoundError:
-        return f"{path} is missing; {advice}"
     except OSError as error:
         return f"{path} cannot be read: {error.strerror}"
     if digest != expected:
@@ -193,6 +184,14 @@ def _file_problem(folder: Path, name: str, expected: str) -> str:
     if not whole or (path.suffix == ".npz" and not zipfile.is_zipfile(path)):
         return f"{path} is no whole {path.suffix} file; {advice}"
     return ""
+
+
+def is_inside(name: str) -> bool:
+    """Return whether a file's name stays in its folder, on every system."""
+    path = PurePosixPath(name)
+    return (
+        bool(path.name) and not path.is_absolute() and not {"..", "\\", "\0"} & {*path.parts, *name}
+    )
 
 
 def check_folder(folder: Path) -> None:

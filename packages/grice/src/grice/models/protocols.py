@@ -20,7 +20,7 @@ Answer = TypeVar("Answer")
 
 
 class Pair(NamedTuple):
-    """Left side in segments (a history, or one premise) and right side (a reply, a hypothesis)."""
+    """A history in segments and a reply, or one premise and a hypothesis."""
 
     left: tuple[str, ...]
     right: str
@@ -84,10 +84,7 @@ class Unanswered(NamedTuple):
 
 
 class Reader(Protocol):
-    """A model of texts with a maximum length.
-
-    ``identity`` names weights and arithmetic; equal identities give equal numbers.
-    """
+    """A model of texts with a maximum length; equal identities give equal numbers."""
 
     identity: str
 
@@ -115,19 +112,12 @@ class PairClassifier(Reader, Protocol):
 
 
 @runtime_checkable
-class TextScorer(Protocol):
-    """Likelihood of texts after prompts."""
-
-    identity: str
+class CausalLM(Reader, Protocol):
+    """Causal language model."""
 
     def log_probabilities(self, prompts: Sequence[str], texts: Sequence[str]) -> list[float]:
         """Return the mean log probability of each text's tokens after its prompt, at most 0."""
         ...
-
-
-@runtime_checkable
-class CausalLM(Reader, TextScorer, Protocol):
-    """Causal language model."""
 
     def token_scores(self, prompts: Sequence[Prompt]) -> list[list[list[TokenScore]]]:
         """Return for each prompt the tokens of each of its target spans."""
