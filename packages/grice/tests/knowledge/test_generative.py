@@ -54,9 +54,14 @@ def knowledge_of(folder, generator):
     return GenerativeKnowledge(folder, read_settings(folder, GenerativeSettings), generator)
 
 
+def opened(mode="exact", workers=1):
+    """Return the shipped knowledge with an empty cache."""
+    return ModelLoader(mode=mode, workers=workers).load("builtin:comet", GenerativeKnowledge)
+
+
 @pytest.fixture(scope="module")
 def shipped():
-    return ModelLoader().load("builtin:comet", GenerativeKnowledge)
+    return opened()
 
 
 @pytest.mark.parametrize(
@@ -131,33 +136,30 @@ def test_what_cannot_be_asked_is_refused(tmp_path):
     assert knowledge.plausibility([]) == []
 
 
-def test_tails_of_a_batch_are_those_of_each_alone(shipped):
+def test_tails_of_a_batch_are_those_of_each_alone():
     asked = [(head, relation) for head in HEADS for relation in SCHEMA.relations]
-    together = shipped.tails(*map(list, zip(*asked, strict=True)), 5)
+    together = opened().tails(*map(list, zip(*asked, strict=True)), 5)
     for place in range(0, len(asked), 7):
         head, relation = asked[place]
-        assert shipped.tails([head], [relation], 5)[0] == together[place]
-    assert shipped.tails(*map(list, zip(*asked[::-1], strict=True)), 5) == together[::-1]
+        assert opened().tails([head], [relation], 5)[0] == together[place]
+    assert opened().tails(*map(list, zip(*asked[::-1], strict=True)), 5) == together[::-1]
     assert all(1 <= len(tails) <= 5 for tails in together)
 
 
-def test_likelihoods_of_a_batch_are_those_of_each_alone(shipped):
+def test_likelihoods_of_a_batch_are_those_of_each_alone():
     triples = [
         Triple(head, relation, tail)
         for head in HEADS
         for relation, tail in [("xReact", "sad"), ("xWant", "to buy a house"), ("oWant", "to go")]
     ]
-    together = shipped.plausibility(triples)
+    together = opened().plausibility(triples)
     assert all(0 < value < 1 for value in together)
-    assert [shipped.plausibility([triple])[0] for triple in triples] == together
-    assert shipped.plausibility(triples[::-1]) == together[::-1]
+    assert [opened().plausibility([triple])[0] for triple in triples] == together
+    assert opened().plausibility(triples[::-1]) == together[::-1]
 
 
 def test_both_modes_give_the_same_tails():
-    exact, fast = (
-        ModelLoader(mode=mode, workers=workers).load("builtin:comet", GenerativeKnowledge)
-        for mode, workers in (("exact", 1), ("fast", 2))
-    )
+    exact, fast = opened("exact"), opened("fast", 2)
     asked = list(HEADS) * 12, [name for name in SCHEMA.group("accent") for _ in HEADS]
     assert exact.tails(*asked, 4) == fast.tails(*asked, 4)
 
