@@ -8,22 +8,23 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
 
-from grice.models.folder import file_sha256
+from grice.models.folder import write_card
 
 WORDS = ["<unk>", "<s>", "</s>", "A", "B", ":", "i", "eat", "bread", "sleep", "happy", "tired"]
 SIZE = 16
 SHAPES = {
     "self_attention/linear_0": (3 * SIZE, SIZE),
+    "/attention/linear_1": (2 * SIZE, SIZE),
     "ffn/linear_0": (2 * SIZE, SIZE),
     "ffn/linear_1": (SIZE, 2 * SIZE),
 }
 
 
-def shape_of(name, positions):
+def shape_of(name, words, positions):
     if "layer_norm" in name:
         return (SIZE,)
     if "embeddings" in name or "projection" in name:
-        return (len(WORDS), SIZE)
+        return (words, SIZE)
     if "encodings" in name:
         return (positions, SIZE)
     return next((shape for part, shape in SHAPES.items() if part in name), (SIZE, SIZE))
@@ -36,28 +37,34 @@ def child(part, step):
     return getattr(part, name)[int(number)]
 
 
-def write(folder, max_tokens=40):
-    positions = max(64, max_tokens)
-    spec = transformer_spec.TransformerDecoderModelSpec.from_config(2, 2)
-    rng = np.random.default_rng(7)
+def save(folder, spec, tokenizer, words, *, seed, kind, max_tokens, positions=64):
+    """Write a network of random weights as a model."""
+    rng = np.random.default_rng(seed)
     for name, value in spec.variables(ordered=True):
         if value is None:
             *path, last = name.split("/")
             part = spec
             for step in path:
                 part = child(part, step)
-            setattr(part, last, rng.normal(size=shape_of(name, positions)).astype(np.float32))
-    spec.register_vocabulary(WORDS)
+            shape = shape_of(name, len(words), positions)
+            setattr(part, last, rng.normal(size=shape).astype(np.float32))
     spec.config.bos_token, spec.config.eos_token, spec.config.unk_token = "<s>", "</s>", "<unk>"
     spec.validate()
     folder.mkdir()
     spec.save(str(folder))
+    tokenizer.save(str(folder / "tokenizer.json"))
+    facts = {"name": "tiny", "kind": kind, "version": "1", "summary": "-", "licence": "-"}
+    files = sorted(path.name for path in folder.iterdir())
+    write_card(folder, facts, {}, {"max_tokens": max_tokens}, files=files)
+    return folder
+
+
+def write(folder, max_tokens=40):
+    spec = transformer_spec.TransformerDecoderModelSpec.from_config(2, 2)
+    spec.register_vocabulary(WORDS)
     tokenizer = Tokenizer(WordLevel({word: i for i, word in enumerate(WORDS)}, "<unk>"))
     tokenizer.pre_tokenizer = Whitespace()
-    tokenizer.save(str(folder / "tokenizer.json"))
-    sums = "\n".join(f'"{p.name}" = "{file_sha256(p)}"' for p in sorted(folder.iterdir()))
-    (folder / "card.toml").write_text(
-        'name = "tiny"\nkind = "causal-lm"\nversion = "1"\nsummary = "-"\nlicence = "-"\n'
-        f"[settings]\nmax_tokens = {max_tokens}\n[files]\n{sums}\n"
-    )
-    return folder
+    return save(
+        folder, spec, tokenizer, WORDS, seed=7, kind="causal-lm", max_tokens=max_tokens,
+        positions=max(64, max_tokens),
+    )  # fmt: skip

@@ -4,6 +4,8 @@ import json
 import struct
 
 import numpy as np
+from gguf import GGMLQuantizationType, GGUFWriter
+from gguf.quants import quantize
 from tokenizers import Tokenizer, models, pre_tokenizers
 
 HIDDEN, HEADS, KEY_HEADS, SIZE, FEED, LAYERS = 64, 4, 2, 16, 96, 2
@@ -182,10 +184,9 @@ def gguf_name(name):
     return f"blk.{layer}.{NAMES[part]}.{kind}"
 
 
-def write_gguf(path, tensors, store=lambda name, values: (0, values.tobytes()), **changed):
-    """Write a Llama as llama.cpp does: queries and keys have the halves of a head interleaved."""
-    entries = {
-        "general.architecture": "llama",
+def write_gguf(path, tensors, kind=GGMLQuantizationType.F32, **changed):
+    """Write a Llama as llama.cpp does; its matrices are stored as a kind of GGUF."""
+    facts = {
         "llama.block_count": LAYERS,
         "llama.context_length": 64,
         "llama.embedding_length": HIDDEN,
@@ -200,62 +201,25 @@ def write_gguf(path, tensors, store=lambda name, values: (0, values.tobytes()), 
         "tokenizer.ggml.merges": MERGES,
         "tokenizer.ggml.eos_token_id": 0,
     } | changed
-    head = b"GGUF" + struct.pack("<IQQ", 3, len(tensors), len(entries))
-    head += b"".join(string(name) + value(content) for name, content in entries.items())
-    data = b""
+    writer = GGUFWriter(path, facts.pop("general.architecture", "llama"))
+    adders = {str: writer.add_string, int: writer.add_uint32, float: writer.add_float32}
+    for name, content in facts.items():
+        adders.get(type(content), writer.add_array)(name, content)
     for name, values in tensors.items():
-        kind, raw = store(name, interleaved(name, values))
-        shape = values.shape[::-1]
-        head += string(gguf_name(name)) + struct.pack(f"<I{len(shape)}Q", len(shape), *shape)
-        head += struct.pack("<IQ", kind, len(data))
-        data += raw + bytes(-len(raw) % 32)
-    path.write_bytes(head + bytes(-len(head) % 32) + data)
+        stored = kind if values.ndim == 2 else GGMLQuantizationType.F32
+        values = interleaved(name, values)
+        writer.add_tensor(gguf_name(name), quantize(values, stored), raw_dtype=stored)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
     return path
 
 
 def interleaved(name, values):
+    """Return queries and keys with the halves of a head interleaved, as llama.cpp stores them."""
     count = {"q_proj": HEADS, "k_proj": KEY_HEADS}.get(name.split(".")[-2])
     if count is None:
         return values
     halves = values.reshape(count, 2, SIZE // 2, -1)
     return np.ascontiguousarray(halves.swapaxes(1, 2).reshape(values.shape))
-
-
-def string(text):
-    raw = text.encode()
-    return struct.pack("<Q", len(raw)) + raw
-
-
-def value(content):
-    if isinstance(content, str):
-        return struct.pack("<I", 8) + string(content)
-    if isinstance(content, float):
-        return struct.pack("<If", 6, content)
-    if isinstance(content, int):
-        return struct.pack("<II", 4, content)
-    kind = 8 if isinstance(content[0], str) else 5
-    items = b"".join(string(x) if kind == 8 else struct.pack("<i", x) for x in content)
-    return struct.pack("<IIQ", 9, kind, len(content)) + items
-
-
-def q8_0(values):
-    blocks = values.reshape(-1, 32)
-    scales = np.abs(blocks).max(1, keepdims=True) / 127
-    scales[scales == 0] = 1
-    packed = np.rint(blocks / scales).astype(np.int8)
-    return b"".join(
-        s.astype(np.float16).tobytes() + p.tobytes() for s, p in zip(scales, packed, strict=True)
-    )
-
-
-def q4_1(values):
-    blocks = values.reshape(-1, 32)
-    low = blocks.min(1, keepdims=True)
-    scales = (blocks.max(1, keepdims=True) - low) / 15
-    scales[scales == 0] = 1
-    numbers = np.rint((blocks - low) / scales).astype(np.uint8).clip(0, 15)
-    packed = numbers[:, :16] | (numbers[:, 16:] << 4)
-    return b"".join(
-        s.astype(np.float16).tobytes() + m.astype(np.float16).tobytes() + p.tobytes()
-        for s, m, p in zip(scales, low, packed, strict=True)
-    )

@@ -11,70 +11,30 @@ from tokenizers.pre_tokenizers import Whitespace
 from tokenizers.processors import TemplateProcessing
 
 from grice.models.embedded import EmbeddedGenerator
-from grice.models.folder import file_sha256, open_folder
 from grice.models.loader import ModelLoader
+from tiny_decoder import save
 
 WORDS = ["<unk>", "<s>", "</s>", "to", "sleep", "eat", "bread", "happy", "tired", "run"]
-SIZE = 16
-SHAPES = {
-    "self_attention/linear_0": (3 * SIZE, SIZE),
-    "attention/linear_1": (2 * SIZE, SIZE),
-    "ffn/linear_0": (2 * SIZE, SIZE),
-    "ffn/linear_1": (SIZE, 2 * SIZE),
-}
-
-
-def shape_of(name):
-    if "layer_norm" in name:
-        return (SIZE,)
-    if "embeddings" in name or "projection" in name:
-        return (len(WORDS), SIZE)
-    return next((shape for part, shape in SHAPES.items() if part in name), (SIZE, SIZE))
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("tiny") / "generator"
     spec = transformer_spec.TransformerSpec.from_config(1, 2)
-    rng = np.random.default_rng(4)
-    for name, value in spec.variables(ordered=True):
-        if value is None:
-            *path, last = name.split("/")
-            part = spec
-            for step in path:
-                part = part[int(step[-1])] if isinstance(part, list) else _child(part, step)
-            setattr(part, last, rng.normal(size=shape_of(name)).astype(np.float32))
     spec.register_source_vocabulary(WORDS)
     spec.register_target_vocabulary(WORDS)
-    spec.config.bos_token, spec.config.eos_token, spec.config.unk_token = "<s>", "</s>", "<unk>"
     spec.config.decoder_start_token = "<s>"
-    spec.validate()
-    folder.mkdir()
-    spec.save(str(folder))
     tokenizer = Tokenizer(WordLevel({word: i for i, word in enumerate(WORDS)}, "<unk>"))
     tokenizer.pre_tokenizer = Whitespace()
     tokenizer.post_processor = TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 2)])
     tokenizer.add_special_tokens(["<s>", "</s>"])
-    tokenizer.save(str(folder / "tokenizer.json"))
-    sums = "\n".join(f'"{p.name}" = "{file_sha256(p)}"' for p in sorted(folder.iterdir()))
-    (folder / "card.toml").write_text(
-        'name = "tiny"\nkind = "generator"\nversion = "1"\nsummary = "-"\nlicence = "-"\n'
-        f"[settings]\nmax_tokens = 6\n[files]\n{sums}\n"
-    )
-    return open_folder(folder)
-
-
-def _child(part, step):
-    if hasattr(part, step):
-        return getattr(part, step)
-    name, _, number = step.rpartition("_")
-    return getattr(part, name)[int(number)]
+    path = tmp_path_factory.mktemp("tiny") / "generator"
+    return save(path, spec, tokenizer, WORDS, seed=4, kind="generator", max_tokens=6)
 
 
 @pytest.fixture(scope="module")
 def opened(folder):
     """Return what opens the generator with an empty cache."""
-    return lambda: ModelLoader().load(f"file:{folder.path}", EmbeddedGenerator)
+    return lambda: ModelLoader().load(f"file:{folder}", EmbeddedGenerator)
 
 
 @pytest.fixture
