@@ -48,7 +48,7 @@ HALVES = [
 COMMON = """
 summary = "A model of a few numbers"
 kind = "causal-lm"
-licence = "{licence}"
+licence = "Apache-2.0"
 training = "nothing"
 disk = 3_000_000
 """
@@ -96,10 +96,10 @@ files = [
 """
 
 
-def index(*, licence: str = "Apache-2.0", wheel: bytes = WHEEL, weights: bytes = WEIGHTS) -> str:
+def index(*, wheel: bytes = WHEEL, weights: bytes = WEIGHTS) -> str:
     """Return an index of models, as a user may have one."""
     return INDEX.format(
-        common=COMMON.format(licence=licence),
+        common=COMMON,
         file=FILE,
         wheel=sha256(wheel),
         length=len(wheel),

@@ -208,7 +208,7 @@ def test_options_stand_on_the_page_as_the_parser_has_them():
     assert "--debug" not in table
     actions = pages.options(pages.parser_of("models"))
     assert "### grice models get" in actions
-    assert "| `--accept-licence` |" in actions
+    assert "| `--licence SPDX` |" in actions
 
 
 def test_the_page_of_the_cache_has_its_limit_and_variables():

@@ -155,7 +155,7 @@ def test_explagraphs_learns_stances_and_graphs(tmp_path, capsys):
     graphs = _train("explagraphs-rationalizing", data, t5, capsys,
                     epochs=8, learning_rate=0.01)  # fmt: skip
     for folder, name in ((stance, "explagraphs-stance"), (graphs, "explagraphs-generator")):
-        assert main(["models", "add", str(folder), "--name", name, "--accept-licence"]) == 0
+        assert main(["models", "add", str(folder), "--name", name]) == 0
     capsys.readouterr()
     words = ["explagraphs", "generate", "--model", "builtin:explagraphs"]
     words += ["--belief", "soup 3 is good"]
@@ -210,7 +210,7 @@ def test_ciders_classifiers_learn_and_find_links(triplets, tmp_path, capsys):
     for system in ("cider-relations", "cider-entailment"):
         base = tiny.write_encoder(tmp_path / f"{system}-roberta", texts, "Roberta")
         out = _train(system, triplets, base, capsys, epochs=8, **FAST)
-        assert main(["models", "add", str(out), "--name", system, "--accept-licence"]) == 0
+        assert main(["models", "add", str(out), "--name", system]) == 0
         capsys.readouterr()
     with ModelLoader(mode="exact", workers=1, cache=None) as models:
         classifier = models.load("model:cider-relations", TextClassifier)

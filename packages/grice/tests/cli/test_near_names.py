@@ -22,7 +22,7 @@ def talks(tmp_path, monkeypatch):
         (["kb", "fnd", "tea"], "usage: grice kb", "'find'"),
         (["score", "talks.jsonl", "--mode", "fats"], "usage: grice score", "'fast'"),
         (["--quite", "score", "talks.jsonl"], "usage: grice [-h]", "'--quiet'"),
-        (["models", "get", "x", "--accept"], "usage: grice models get", "'--accept-licence'"),
+        (["models", "add", "x", "--lisence"], "usage: grice models add", "'--licence'"),
         (["models", "gte", "medium"], "usage: grice models", "'get'"),
         (["kb", "find", "tea", "--exat"], "usage: grice kb find", "'--exact'"),
     ],

@@ -232,9 +232,7 @@ def test_two_processes_at_once_make_one_model(mirror, models):
     assert left_behind(models) == []
 
 
-def test_names_index_licence_and_folder_are_checked_before_a_download(
-    mirror, models, config, capsys
-):
+def test_names_index_and_folder_are_checked_before_a_download(mirror, models, config, capsys):
     assert get("tiny", "tinny") == 2
     assert "did you mean 'tiny'" in capsys.readouterr().err
     for source in (
@@ -245,15 +243,13 @@ def test_names_index_licence_and_folder_are_checked_before_a_download(
         (config / "models.toml").write_text(source)
         assert get("tiny") == 2
         assert str(config / "models.toml") in capsys.readouterr().err
-    (config / "models.toml").write_text(index(licence="CC-BY-NC-4.0"))
-    assert get("tiny") == 2
-    assert "CC-BY-NC-4.0" in capsys.readouterr().err
+    (config / "models.toml").write_text(index())
     models.write_text("a file")
-    assert get("tiny", "--accept-licence") == 2
+    assert get("tiny") == 2
     assert str(models) in capsys.readouterr().err
     assert mirror.asked == []
     models.unlink()
-    assert get("tiny", "--accept-licence") == 0
+    assert get("tiny") == 0
 
 
 # Repositories of Hugging Face.
@@ -339,13 +335,12 @@ def test_a_model_folder_is_copied_and_scores(relevance, chat, capsys):
     [
         (["hf:Team/Tiny@main", "--licence", "MIT"], "all 40 of its hexadecimal digits"),
         (["{gguf}"], "--licence Apache-2.0"),
-        (["{gguf}", "--licence", "Llama-3"], "--accept-licence"),
         (["{gguf}", "--licence", "MIT", "--name", "../x"], "is no name of a model"),
         (["{gguf}", "--licence", "MIT", "--name", "mine"], "grice models rm mine"),
         (["{gguf}", "--licence", "MIT"], "cut off"),
         (["nothing.txt", "--licence", "MIT"], "no source of a model"),
     ],
-    ids=["branch", "no licence", "licence", "name", "taken", "conversion", "source"],
+    ids=["branch", "no licence", "name", "taken", "conversion", "source"],
 )
 def test_a_source_that_cannot_be_added_leaves_nothing(
     relevance, models, tmp_path, capsys, monkeypatch, words, message

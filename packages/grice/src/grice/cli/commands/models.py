@@ -71,18 +71,17 @@ def _details(model: ModelInfo) -> Iterator[Lines]:
     yield Lines(lines, indent=2)
 
 
-def get(names: Sequence[str], *, accept_licence: bool = False) -> Output:
+def get(names: Sequence[str]) -> Output:
     """Fetch a preset's models, or single ones.
 
     Args:
         names (NAME): a preset, with all its models, or a model (grice models list); model:NAME is
             the model where a preset has the same name
-        accept_licence: you have read a licence with conditions of its own, and agree
     """
     from grice.models.download import get_models
     from grice.scoring.presets import find_presets, models_of
 
-    models = get_models(models_of(names), note, accept_licence=accept_licence)
+    models = get_models(models_of(names), note)
     presets = find_presets()
     here = [name for name in names if name in presets]
     return _places(models, [f"use the preset: grice score FILE --models {name}" for name in here])
@@ -95,7 +94,6 @@ def add(
     name: str = "",
     file: Sequence[str] = (),
     kind: str = "causal-lm",
-    accept_licence: bool = False,
 ) -> Output:
     """Take a model that is in no index.
 
@@ -106,14 +104,10 @@ def add(
         name (NAME): name of the new model; default: as its source
         file (PATH): hf: take this file of the repository, such as a GGUF file; may be repeated
         kind (KIND): type of the new model, such as transformers-nli or onnx-encoder
-        accept_licence: you have read a licence with conditions of its own, and agree
     """
     from grice.models.download import add_model
 
-    name, folder = add_model(
-        source, note, licence=licence, name=name, files=file, kind=kind,
-        accept_licence=accept_licence,
-    )  # fmt: skip
+    name, folder = add_model(source, note, licence=licence, name=name, files=file, kind=kind)
     return _places({name: folder})
 
 
