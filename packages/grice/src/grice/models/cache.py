@@ -36,8 +36,7 @@ Answer = TypeVar("Answer")
 class Cache:
     """Answers by key, in a file.
 
-    A shared file that cannot be used (disk full, read-only, damaged) is replaced by a temporary
-    one with a warning: a cache must never cost a result.
+    A shared file that cannot be used is replaced by a temporary one with a warning.
     """
 
     def __init__(self, folder: Path | None) -> None:

@@ -1,10 +1,8 @@
 """Causal language models on CTranslate2, and encoders by their middle layers.
 
-Reference scores are float32 (mode ``exact``). In ``fast`` weights and activations are int8; see
-``docs/models.md`` for the difference. Nothing is padded, for that changes the last bits of
-attention, and activations of int8 turn these into tenths of a nat: a batch holds prompts of one
-length. In ``exact`` it holds one prompt, since in floating point the bits of a row depend on the
-rows beside it.
+Reference scores are float32 (mode ``exact``); in ``fast`` weights and activations are int8
+(``docs/models.md``). Padding changes the last bits of attention, and int8 turns these into tenths
+of a nat: a batch holds prompts of one length, in ``exact`` one prompt.
 """
 
 from __future__ import annotations
@@ -72,9 +70,7 @@ def open_decoder(folder: ModelFolder, mode: Mode, threads: int) -> ctranslate2.G
 class PromptTokens(NamedTuple):
     """The tokens of a prompt.
 
-    Attributes:
-        targets: The number of the part of each token, -1 if that is not a target.
-        offsets: The characters of its part that each token covers.
+    ``targets`` has the number of each token's part, -1 if that is not a target.
     """
 
     tokens: list[str]
@@ -116,9 +112,8 @@ class PromptReader:
 class WindowedLM(PromptReader):
     """Scores of tokens; a subclass computes the log probabilities of windows.
 
-    A prompt is read once. One that is longer than the model reads is read in windows that overlap
-    by half, so that a token has at least half a window before it. The first token of a prompt has
-    nothing before it and is left out.
+    A prompt that is longer than the model reads is read in windows that overlap by half. The first
+    token of a prompt has nothing before it and is left out.
     """
 
     identity: str
@@ -194,10 +189,7 @@ class WindowedLM(PromptReader):
 
 
 class EmbeddedCausalLM(WindowedLM):
-    """A causal language model on CTranslate2.
-
-    ``open_engine`` opens its decoder again, for callers that generate text.
-    """
+    """A causal language model on CTranslate2, whose decoder ``open_engine`` opens again."""
 
     def __init__(self, folder: ModelFolder, settings: CausalSettings, loader: ModelLoader) -> None:
         super().__init__(folder, settings, loader)
@@ -224,8 +216,7 @@ class StateSettings(CausalSettings, frozen=True):
 class LanguageModelEncoder(PromptReader):
     """A decoder without its last layers and its vocabulary, as an encoder of prompts.
 
-    Its middle layers show more of the sense of a text than the final probabilities do; small heads
-    read it from there, at half the cost of the whole model.
+    Its middle layers show more of the sense of a text than the final probabilities do.
     """
 
     def __init__(self, folder: ModelFolder, settings: StateSettings, loader: ModelLoader) -> None:
@@ -237,8 +228,7 @@ class LanguageModelEncoder(PromptReader):
     def mean_states(self, prompts: Sequence[Prompt]) -> list[list[Vector]]:
         """Return for each prompt the mean hidden state of each of its target spans.
 
-        A prompt is read once, in windows that overlap by half where it is longer than the model
-        reads. A span without tokens has zeros. States are of half precision.
+        A span without tokens has zeros. States are of half precision.
         """
         read = [self.read_prompt(prompt) for prompt in prompts]
         means = self.cache.cached_arrays(

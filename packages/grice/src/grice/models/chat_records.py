@@ -136,8 +136,7 @@ def _refuse(constant: str) -> NoReturn:
 def _after_reasoning(text: str) -> tuple[int, list[_Object]]:
     """Return where the reasoning that begins a text ends, and the objects that may be the answer.
 
-    Reasoning ends at its first closing tag. A closing tag without an opening one ends reasoning
-    too, since some servers leave the opening tag out; but not where the text begins with an
+    A closing tag without an opening one ends reasoning too, but not where the text begins with an
     object, or goes on after the one behind the tag: there, the tag may be a quotation.
     """
     reasoning = _REASONING.match(text)

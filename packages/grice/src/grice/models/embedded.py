@@ -1,10 +1,9 @@
 """The shipped engine: CTranslate2 on int8 files, without torch.
 
 The bits of a text's answer are the same in every batch. ``fast`` computes in int8: sums of
-integers are exact in any order, and the weights saturate on no processor (``conversion.py``); a
-text is padded to the next multiple of four tokens, and a batch holds texts of one such width.
-``exact`` computes in float32, one text at a time, since there the bits of a row depend on the rows
-beside it.
+integers are exact in any order, and the weights saturate on no processor (``conversion.py``). A
+text is padded to the next multiple of four tokens; a batch holds texts of one such width.
+``exact`` computes in float32, one text at a time.
 """
 
 from __future__ import annotations
@@ -51,11 +50,9 @@ _COMPUTE = {"exact": "float32", "fast": "int8"}
 
 
 class HiddenStates(NamedTuple):
-    """Hidden states of one text's tokens, with the characters each token covers.
+    """Hidden states of one text's tokens, shape ``(tokens, dimensions)``.
 
-    Attributes:
-        states: Shape ``(tokens, dimensions)``, float32.
-        offsets: ``(start, end)`` in the text per token; ``(0, 0)`` for special tokens.
+    Offsets are ``(start, end)`` in the text per token; ``(0, 0)`` for special tokens.
     """
 
     states: NDArray[np.float32]
@@ -71,10 +68,7 @@ class EncoderSettings(Settings, frozen=True):
 
 
 class EmbeddedEncoder:
-    """An encoder of texts, with a cache of its sentence vectors (float16).
-
-    A text longer than the model reads keeps its end, the part nearest to what comes next.
-    """
+    """An encoder with a cache of its vectors (float16); of a long text the end is read."""
 
     def __init__(self, folder: ModelFolder, settings: EncoderSettings, loader: ModelLoader) -> None:
         arithmetic = settings.arithmetic or _COMPUTE[loader.mode]
@@ -184,10 +178,7 @@ class GeneratorSettings(Settings, frozen=True):
 
 
 class EmbeddedGenerator:
-    """An encoder-decoder with beam search, and a cache of texts and log probabilities.
-
-    ``begin`` is the token that each text begins with, such as that of a relation.
-    """
+    """An encoder-decoder with beam search; ``begin`` is the first token of each text."""
 
     def __init__(
         self, folder: ModelFolder, settings: GeneratorSettings, loader: ModelLoader
@@ -267,10 +258,7 @@ class EmbeddedGenerator:
     def _token_log_probabilities(
         self, items: Sequence[tuple[str, str, str]]
     ) -> list[list[tuple[str, float]]]:
-        """Return the tokens of each text with their log probabilities.
-
-        The bits of a text depend on that text and its prompt alone.
-        """
+        """Return the tokens of each text with their log probabilities."""
         sources = [self._source(prompt) for prompt, _, _ in items]
         targets = [self._target(text, start) for _, text, start in items]
         scored: list[list[tuple[str, float]]] = [[] for _ in items]

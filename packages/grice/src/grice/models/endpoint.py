@@ -72,12 +72,11 @@ class ClientOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How endpoints are used.
 
     Attributes:
-        concurrency: Requests under way at the same time.
         timeout: Seconds that a server may be silent.
         attempts: How often a request is sent while the server is busy or broken.
         parse_attempts: How often a request is sent whose answer is not of the stated form.
-        pause: Seconds before the first repetition; each further one waits twice as long, less a
-            random part of it, so that waiting requests do not come back together.
+        pause: Seconds before the first repetition, at random up to a half less; each further one
+            waits twice as long.
         longest_pause: The longest wait, also if a server asks for more.
         limit_requests: The most requests of a run, repeated ones too; None for no limit.
         dry_run: Count the requests that would be sent, and send none.
@@ -98,11 +97,9 @@ class Usage(msgspec.Struct, kw_only=True):
 
     Attributes:
         requests: All requests, repeated ones too.
-        repeated: Repetitions by their reason.
-        unanswered: Requests without a usable answer, by the reason.
+        repeated, unanswered: Repetitions, and requests without a usable answer, by the reason.
         prompt_tokens, completion_tokens: As the server counts them.
         uncounted: Answers whose tokens the server did not state.
-        seconds: The sum of the seconds of all requests.
     """
 
     model: str
@@ -175,12 +172,7 @@ def in_words(usage: Usage, *, planned: bool) -> Iterator[str]:
 
 
 class _FailedError(Exception):
-    """A request without a usable answer.
-
-    Attributes:
-        wait: Seconds that a busy server asks for.
-        text: The answer that cannot be used.
-    """
+    """A request without a usable answer; ``wait`` is what a busy server asks for."""
 
     def __init__(
         self, reason: str, kind: FailureKind, wait: float | None = None, text: str = ""

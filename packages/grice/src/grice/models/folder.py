@@ -41,12 +41,7 @@ CardValue: TypeAlias = "str | int | float | Sequence[str] | Sequence[int] | Sequ
 
 
 class Training(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Training data and command of a model.
-
-    Attributes:
-        selection: Sets that were looked at to choose settings.
-        excluded: How evaluated texts were kept out.
-    """
+    """Training data and command of a model; ``selection`` are sets that chose settings."""
 
     data: tuple[str, ...] = ()
     selection: tuple[str, ...] = ()
@@ -89,8 +84,7 @@ class Card(msgspec.Struct, frozen=True, omit_defaults=True):
 class ModelFolder(msgspec.Struct, frozen=True):
     """A model folder whose files were compared with its card.
 
-    Attributes:
-        digest: Eight hexadecimal digits over the files and settings; part of every signature.
+    ``digest`` has eight hexadecimal digits over files and settings; it is part of every signature.
     """
 
     path: Path
@@ -121,8 +115,7 @@ def shipped_models() -> Mapping[str, Path]:
 def open_folder(place: str | Path) -> ModelFolder:
     """Open the folder of a shipped model by name, or any other by path.
 
-    Raises:
-        ModelFolderError: Unknown name, unreadable card, or a file that is missing or changed.
+    Raises ModelFolderError for an unknown name, a bad card, and a missing or changed file.
     """
     if isinstance(place, Path):
         path = place
@@ -139,11 +132,7 @@ def open_folder(place: str | Path) -> ModelFolder:
 
 
 def read_card(folder: Path) -> Card:
-    """Return the card of a model folder, whose files are not looked at.
-
-    Raises:
-        ModelFolderError: If there is none, or it cannot be read.
-    """
+    """Return the card of a model folder, whose files are not looked at."""
     path = folder / "card.toml"
     try:
         if not path.exists():
@@ -195,11 +184,7 @@ def is_inside(name: str) -> bool:
 
 
 def check_folder(folder: Path) -> None:
-    """Refuse to write a model over anything but an empty folder or another model.
-
-    Raises:
-        OutputError: If it is a file, or a folder that holds something but no model.
-    """
+    """Refuse to write a model over anything but an empty folder or another model."""
     if folder.is_file():
         raise OutputError(f"{folder}: is a file; name an empty or a new folder")
     if folder.is_dir() and any(folder.iterdir()) and not (folder / "card.toml").is_file():

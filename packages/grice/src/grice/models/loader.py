@@ -128,11 +128,6 @@ def model_type(
 class ModelLoader:
     """Loads models by reference and keeps them.
 
-    A reference is one string: ``builtin:NAME`` for a model that ships with the package,
-    ``model:NAME`` for one that was fetched (``grice models``) and ``hf:REPO@COMMIT`` for the same
-    by its source, ``file:FOLDER`` for a model folder of your own, ``file:MY.tsv`` for triples of
-    your own, ``openai:MODEL@URL`` for one of an endpoint, and those of other packages.
-
     Args:
         mode: ``exact`` (float32) or ``fast`` (int8).
         workers: How many batches are computed at the same time.
@@ -190,12 +185,7 @@ class ModelLoader:
         self.close()
 
     def folder(self, reference: str) -> ModelFolder:
-        """Return the folder of a model, after a check of all it depends on.
-
-        Raises:
-            ModelError: If the reference cannot be understood.
-            ModelFolderError: If a folder is missing or changed, or depends on itself.
-        """
+        """Return the folder of a model, after a check of all it depends on."""
         self.dependencies(reference)
         return self._folders[reference]
 
@@ -233,10 +223,8 @@ class ModelLoader:
     def load(self, reference: str, protocol: type[P] | None = None) -> P | object:
         """Return the model of a reference, which must have a protocol, or be of a class.
 
-        Raises:
-            ModelError: If the reference cannot be understood, the type of the model is unknown,
-                or the model lacks the protocol.
-            ModelFolderError: If the folder is missing, changed or damaged.
+        Raises ModelError for a reference or a type that is unknown or does not fit, and
+        ModelFolderError for a folder that is missing, changed or damaged.
         """
         folder = self.folder(reference)
         declared = find_model_type(folder.card.kind, reference)

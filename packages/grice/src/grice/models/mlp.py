@@ -59,10 +59,7 @@ class Mlp:
             return cls(layers)
 
     def save(self, path: Path, *, int8: bool = False) -> None:
-        """Write the layers for :meth:`load`, weights as float16 or int8 (half the size).
-
-        An int8 weight is off by at most half a step of its output.
-        """
+        """Write the layers for :meth:`load`, weights as float16 or int8 (half the size)."""
         arrays: dict[str, Array | NDArray[np.float16] | NDArray[np.int8]] = {}
         for i, (weight, bias) in enumerate(self.layers):
             if int8:
@@ -138,9 +135,7 @@ def _integers(rows: Array, bits: int) -> tuple[NDArray[np.float64], NDArray[np.f
 def single_threaded() -> AbstractContextManager[object]:
     """Return a context in which numpy multiplies matrices on one thread.
 
-    Our products are small: several threads would wait for each other far longer than they
-    compute (measured: a thousand times, beside other work), and the split would round differently
-    on machines with other numbers of cores.
+    On small products threads wait longer than they compute, and their split changes the bits.
     """
     limited: AbstractContextManager[object] = _controller().limit(limits=1, user_api="blas")
     return limited

@@ -1,10 +1,9 @@
 """Published checkpoints as they are, on ONNX Runtime or transformers.
 
 For architectures that CTranslate2 lacks (DeBERTa, ModernBERT, ELECTRA) or checkpoints published as
-ONNX. An ONNX graph takes ``input_ids``, ``attention_mask`` and perhaps ``token_type_ids``, as
-exporters for transformers write it; its first output counts. transformers opens the folder of a
-checkpoint offline, from safetensors alone, without code of the checkpoint, on a GPU if there is
-one. Arithmetic is float32, or that of the graph. Texts are computed one at a time, since in
+ONNX: a graph with ``input_ids``, ``attention_mask`` and perhaps ``token_type_ids``, whose first
+output counts. transformers opens a checkpoint offline, from safetensors alone, without its code,
+on a GPU if there is one. Arithmetic is float32, or that of the graph, one text at a time, since in
 floating point a row depends on those beside it.
 """
 

@@ -146,6 +146,6 @@ class Chat(Protocol):
     ) -> list[Answer | Unanswered]:
         """Return the answer to each request as a record of type ``form``, or why there is none.
 
-        Raises StoppedError if a limit of requests is reached or the endpoint stops answering.
+        Raises StoppedError at a limit of requests, or if the endpoint stops answering.
         """
         ...

@@ -80,10 +80,10 @@ class _Window(NamedTuple):
 
 
 class SpanHead:
-    """Tagger of spans, each by the tokens around it, with a cache.
+    """Tagger of spans, each by the tokens around it.
 
-    A span's borders are borders of words. A text that is blank has no spans. A text longer than
-    :data:`CHARACTERS` is tagged in windows; a span never crosses from one window to the next.
+    A span's borders are borders of words. A text longer than :data:`CHARACTERS` is tagged in
+    windows, which no span crosses.
     """
 
     def __init__(
@@ -111,8 +111,7 @@ class SpanHead:
     def tag(self, texts: Sequence[str]) -> list[tuple[TaggedSpan, ...]]:
         """Return the spans of each text in order of their start, without overlap.
 
-        The confidence of a span is its probability under the chain: that exactly these
-        characters are a span, whatever the rest of the text is.
+        Their confidence is the probability that exactly these characters are a span.
         """
         if self._cache is None:
             return self._tagged(texts)

@@ -101,12 +101,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class ModelFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """Facts of a model; None means not measured.
-
-    Attributes:
-        disk: Bytes of the model folder.
-        memory: Bytes of resident memory that the model adds.
-    """
+    """Facts of a model, sizes in bytes; None means not measured."""
 
     name: str = ""
     summary: str
@@ -124,7 +119,6 @@ class Entry(ModelFacts, frozen=True, kw_only=True):
     Attributes:
         title: Name of the model in its card and in signatures.
         origin: Repository of the authors, where the source is another one.
-        settings: Settings of its card.
     """
 
     title: str
@@ -281,12 +275,7 @@ def remove(name: str) -> Path:
 
 
 class ModelInfo(ModelFacts, frozen=True, kw_only=True):
-    """A model of the index, or one that is here.
-
-    Attributes:
-        command: The command that fetches it; empty if it is here, or in no index.
-        download: Bytes to fetch.
-    """
+    """A model of the index, or one that is here; ``command`` fetches it if it is not."""
 
     source: str
     folder: str | None = None

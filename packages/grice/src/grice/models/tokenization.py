@@ -1,7 +1,4 @@
-"""Tokenizers of models, and batches of texts.
-
-An answer does not depend on what else is in its batch.
-"""
+"""Tokenizers of models, and batches of texts; no answer depends on its batch."""
 
 from __future__ import annotations
 
