@@ -36,21 +36,26 @@ def converted(source, target, **options):
     return target
 
 
-def own_head(tensors):
-    tensors["lm_head.weight"] = tensors["model.embed_tokens.weight"][::-1].copy()
-
-
-def same(tensors):
-    pass
+ROTARY = {"rope_theta": 1.0, "rope_parameters": {"rope_type": "default", "rope_theta": 10_000.0}}
 
 
 @pytest.mark.parametrize(
-    ("family", "change"), [("llama", same), ("qwen2", same), ("qwen3", same), ("llama", own_head)]
+    ("family", "own_head", "config"),
+    [
+        ("llama", False, {}),
+        ("qwen2", False, {}),
+        ("qwen3", False, {}),
+        ("llama", True, {}),
+        ("llama", False, ROTARY),
+    ],
 )
-def test_a_folder_of_each_family_gives_the_numbers_of_the_definition(tmp_path, family, change):
+def test_a_folder_of_each_family_gives_the_numbers_of_the_definition(
+    tmp_path, family, own_head, config
+):
     tensors = weights(family)
-    change(tensors)
-    source = write_folder(tmp_path / "source", family, tensors)
+    if own_head:
+        tensors["lm_head.weight"] = tensors["model.embed_tokens.weight"][::-1].copy()
+    source = write_folder(tmp_path / "source", family, tensors, **config)
     folder = converted(source, tmp_path / "model", quantization="float32")
     np.testing.assert_allclose(*scored(folder, tensors), atol=1e-5)
 
@@ -60,19 +65,6 @@ def test_int8_weights_move_the_numbers_a_little(tmp_path):
     folder = converted(write_folder(tmp_path / "source", "llama", tensors), tmp_path / "model")
     ours, theirs = scored(folder, tensors)
     assert 0 < np.abs(ours - theirs).max() < 0.3
-
-
-def test_rotary_positions_are_stated_at_the_top_or_in_a_table(tmp_path):
-    tensors, target = weights(), tmp_path / "model"
-    source = write_folder(
-        tmp_path / "source",
-        "llama",
-        tensors,
-        rope_theta=1.0,
-        rope_parameters={"rope_type": "default", "rope_theta": 10_000.0},
-    )
-    folder = converted(source, target, quantization="float32")
-    np.testing.assert_allclose(*scored(folder, tensors), atol=1e-5)
 
 
 @pytest.mark.parametrize(

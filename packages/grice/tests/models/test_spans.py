@@ -97,16 +97,12 @@ def brute_force(text):
 
 
 @pytest.mark.parametrize("text", ["? ? ?", "B I . ? I", ". ? B ? I .", "? B ? ? . ?", "B"])
-def test_confidence_is_the_span_s_probability_under_the_chain(head, text):
-    probabilities, _ = brute_force(text)
-    for span in head.tag([text])[0]:
+def test_spans_are_those_of_the_best_sequence_with_their_probability(head, text):
+    probabilities, best = brute_force(text)
+    spans = head.tag([text])[0]
+    assert len(spans) == best.count(1)
+    for span in spans:
         assert span.confidence == pytest.approx(probabilities[span.start, span.end], abs=1e-5)
-
-
-@pytest.mark.parametrize("text", ["B I . ? I", ". ? B ? I .", "? B ? ? . ?"])
-def test_spans_are_those_of_the_best_sequence(head, text):
-    _, best = brute_force(text)
-    assert len(head.tag([text])[0]) == best.count(1)
 
 
 @pytest.mark.parametrize("text", ["Bx Ix", "BxB xI"])  # weights want borders inside of words
@@ -122,16 +118,12 @@ def test_a_blank_text_has_no_spans(head, shipped, text):
 
 def test_nothing_of_a_long_text_is_lost(head):
     text = "B I . " * 1000
-    spans = head.tag([text])[0]
     assert len(text) > 5 * CHARACTERS
-    assert cut(text, spans) == ["B I"] * 1000
-
-
-def test_nothing_is_lost_where_every_character_is_a_token(head):
-    text = ("B I" + "." * 7) * 400  # without a blank between most tokens
-    ((_, offsets),) = by_character([text[:CHARACTERS]])
+    assert cut(text, head.tag([text])[0]) == ["B I"] * 1000
+    dense = ("B I" + "." * 7) * 400  # without a blank between most tokens
+    ((_, offsets),) = by_character([dense[:CHARACTERS]])
     assert offsets[1][0] > 0, "the invented encoder would leave out the beginning"
-    assert len(head.tag([text])[0]) == 400
+    assert len(head.tag([dense])[0]) == 400
 
 
 def test_spans_come_in_order_without_overlap(shipped):
@@ -142,16 +134,13 @@ def test_spans_come_in_order_without_overlap(shipped):
     assert all(0 < span.confidence <= 1 for span in spans)
 
 
-def test_the_shipped_model_finds_clauses(shipped):
+def test_the_shipped_model_finds_clauses_and_no_courtesies(shipped):
     text = "Well, I just got fired because I made a mistake. My wife is angry!"
     assert cut(text, shipped.tag([text])[0]) == [
         "I just got fired",
         "I made a mistake",
         "My wife is angry",
     ]
-
-
-def test_courtesies_are_no_events(shipped):
     assert shipped.tag(["Thank you!", "Hello, how are you?", "lol"]) == [(), (), ()]
 
 
@@ -177,22 +166,16 @@ def test_spans_come_from_the_cache_as_they_were(folder):
 
 
 @pytest.mark.parametrize(
-    ("settings", "message"),
+    ("changed", "message"),
     [
-        (
-            {k: v for k, v in SETTINGS.items() if k != "start"},
-            "settings: object missing required field `start`",
-        ),
-        (
-            SETTINGS | {"transitions": [0.0]},
-            "settings.transitions: expected `array` of length >= 9",
-        ),
-        (SETTINGS | {"reach": "two"}, "settings.reach"),
+        ({"start": [0.0]}, "settings.start: expected `array` of length >= 3"),
+        ({"transitions": [0.0]}, "settings.transitions: expected `array` of length >= 9"),
+        ({"reach": "two"}, "settings.reach"),
     ],
 )
-def test_a_card_that_does_not_fit_is_refused(folder, settings, message):
+def test_a_card_that_does_not_fit_is_refused(changed, message):
     with pytest.raises(ModelFolderError, match=message):
-        SpanHead(stated(settings), folder, by_character, "invented")
+        stated(SETTINGS | changed)
 
 
 def test_a_network_of_other_outputs_is_refused(tmp_path):
