@@ -41,25 +41,18 @@ class Place(msgspec.Struct, frozen=True):
 class EventMention(NamedTuple):
     """An event in a turn.
 
-    Attributes:
-        event: The event with its people open.
-        place: Its clause.
-        order: Its number in its turn, from 0.
-        lead: The connective before it, such as ``because``; empty if there is none.
-        features: Any of ``question``, ``negated``, ``modal``, ``wish``, ``past``, ``state`` (of
-            "be"), ``feeling``, ``liking``, ``judged`` and ``exclaimed`` (kinds of feeling),
-            ``purpose`` (an infinitive of purpose), ``new`` (first event of a sentence),
-            ``derived`` (from an exclamation or a part of a clause), ``cut off`` and ``unsound``
-            (see :func:`clause_problem`).
-        confidence: That of the tagger.
+    Features: ``question``, ``negated``, ``modal``, ``wish``, ``past``, ``state`` (of "be"),
+    ``feeling``, ``liking``, ``judged`` and ``exclaimed`` (kinds of feeling), ``purpose`` (an
+    infinitive of purpose), ``new`` (first event of a sentence), ``derived`` (from an exclamation or
+    a part of a clause), ``cut off`` and ``unsound`` (see :func:`clause_problem`).
     """
 
     event: Event
-    place: Place
-    order: int
-    lead: str
+    place: Place  # of its clause
+    order: int  # in its turn, from 0
+    lead: str  # the connective before it, such as ``because``, or empty
     features: frozenset[str]
-    confidence: float
+    confidence: float  # of the tagger
 
     @property
     def own(self) -> bool:

@@ -93,20 +93,16 @@ class ExtractedTriple(msgspec.Struct, frozen=True, omit_defaults=True):
 
     Head and tail are clauses with their people named: ``PersonX gets fired``. PersonX is the
     subject of the head, and PersonY that of the tail under oReact, oWant and oEffect.
-
-    Attributes:
-        confidence: Probability that people find this relation in the reply, 0 to 1.
-        whole: Whether head and tail are such as people write: whole clauses, about people.
     """
 
     head: str
     relation: str
     tail: str
-    confidence: float
+    confidence: float  # probability that people find this relation in the reply, 0 to 1
     kind: TripleKind
     head_place: Place | None = None
     tail_place: Place | None = None
-    whole: bool = True
+    whole: bool = True  # whether both are such as people write: whole clauses, about people
 
 
 class Extraction(msgspec.Struct, frozen=True, omit_defaults=True):

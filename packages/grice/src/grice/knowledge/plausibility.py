@@ -87,19 +87,12 @@ class Bilinear:
 
 
 class TripleSettings(Settings, frozen=True):
-    """Settings of type ``triple-head``.
-
-    Attributes:
-        schema: The schema of the relations.
-        relations: Those of the outputs of ``plausibility.npz``, in their order.
-        known_weight: Weight of the similarity of the nearest known tail.
-        known_centre: Similarity from which it counts for the triple.
-    """
+    """Settings of type ``triple-head``."""
 
     schema: str
-    relations: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]
-    known_weight: float
-    known_centre: float
+    relations: Annotated[tuple[str, ...], msgspec.Meta(min_length=1)]  # of the form's outputs
+    known_weight: float  # of the similarity of the nearest known tail
+    known_centre: float  # similarity from which it counts for the triple
 
 
 class TripleHead:

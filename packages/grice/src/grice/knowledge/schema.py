@@ -28,30 +28,20 @@ TailForm: TypeAlias = Literal["infinitive", "state", "predicate", "clause", "con
 
 
 class Relation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A relation of a schema.
+    """A relation of a schema; ``inverse`` and ``negation`` are relations of the same schema."""
 
-    Attributes:
-        gloss: The words between head and tail in a sentence.
-        subject: The person of a tail that names nobody; None for things.
-        inverse: The relation from tail to head, if the schema has it; likewise ``negation``.
-        negative: Whether this is the negated one of the two.
-        title: The paper's name, if files use another one; likewise its ``category``, such as
-            ``Causal``, its ``prompt`` for models that read triples from text, its words between
-            head and tail (``surface``) and its ``question`` for the tail, ``X`` being the head.
-    """
-
-    gloss: str
+    gloss: str  # the words between head and tail in a sentence
     tail: TailForm
-    subject: Literal["X", "Y"] | None = None
+    subject: Literal["X", "Y"] | None = None  # person of a tail that names nobody; None: a thing
     inverse: str | None = None
     symmetric: bool = False
     negation: str | None = None
-    negative: bool = False
-    title: str = ""
-    category: str = ""
-    prompt: str = ""
-    surface: str = ""
-    question: str = ""
+    negative: bool = False  # whether this is the negated one of the two
+    title: str = ""  # the paper's name, if files use another one
+    category: str = ""  # the paper's category, such as ``Causal``
+    prompt: str = ""  # the paper's prompt for models that read triples from text
+    surface: str = ""  # the paper's words between head and tail in a hypothesis
+    question: str = ""  # the paper's question for the tail, ``X`` being the head
 
 
 class Alias(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -32,11 +32,7 @@ GROUP = "grice.perturbations"
 
 
 class Change(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One change.
-
-    Attributes:
-        turns: Indices of the turns, in the new conversation, whose text or speaker differs.
-    """
+    """One change; ``turns`` are those of the new conversation whose text or speaker differs."""
 
     kind: str
     turns: tuple[int, ...]
@@ -53,15 +49,10 @@ class Perturbed(msgspec.Struct, frozen=True):
 
 
 class Material(NamedTuple):
-    """Resources of a perturbation beside the conversation itself.
+    """Resources of a perturbation beside the conversation itself."""
 
-    Attributes:
-        others: Other conversations, for turns from elsewhere.
-        resources: Named files, models or objects that plug-in perturbations read.
-    """
-
-    others: Sequence[Conversation] = ()
-    resources: Mapping[str, object] = {}
+    others: Sequence[Conversation] = ()  # for turns from elsewhere
+    resources: Mapping[str, object] = {}  # files, models or objects that plug-ins read, by name
 
 
 if TYPE_CHECKING:

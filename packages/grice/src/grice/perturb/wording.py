@@ -46,19 +46,13 @@ _TAGS = {
 
 
 class Word(NamedTuple):
-    """A word of a text.
-
-    Attributes:
-        kind: Its kind, if the context leaves no doubt.
-        frame: What a word in its place must fit: of a verb whether an object or a preposition
-            follows, otherwise empty.
-    """
+    """A word of a text."""
 
     text: str
     start: int
     end: int
-    kind: Kind | None = None
-    frame: str = ""
+    kind: Kind | None = None  # if the context leaves no doubt
+    frame: str = ""  # of a verb: whether an object or a preposition follows
 
     @property
     def lower(self) -> str:
