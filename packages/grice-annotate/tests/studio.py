@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlencode
 
+import pytest
+
 from grice.cli import main
+from grice.errors import GriceError
 from grice_annotate.app import application
 from grice_annotate.begin import Source, begun_study, settings_of
 from grice_annotate.templates import find_templates
@@ -66,11 +70,7 @@ def talks(count, *, reply="Fine, and you?"):
 
 
 class Studio:
-    """A study whose judges answer by its pages.
-
-    Args:
-        study: The study.
-    """
+    """A study whose judges answer by its pages."""
 
     def __init__(self, study) -> None:
         self.study = study
@@ -117,26 +117,21 @@ class Studio:
         return ask(self.app, "GET", f"{self.path('owner')}/{page}".rstrip("/"))
 
 
+@contextmanager
 def studio_of(url, template, files, names=("ann", "bo", "cy"), source=None, **settings):
-    """Return an opened study, to be closed at the end of a block, with its judges."""
+    """Give a study with its judges."""
     scale = settings.pop("scale", (1, 5))
-    begun = begun_study(
-        str(url),
-        find_templates()[template],
-        settings_of({"check_every": 0, **settings}, scale),
-        source or Source(files),
-    )
+    stated = settings_of({"check_every": 0, **settings}, scale)
+    source = source or Source(files)
+    with begun_study(str(url), find_templates()[template], stated, source) as study:
+        study.add_judges(names)
+        yield Studio(study)
 
-    class Opened:
-        def __enter__(self):
-            study = begun.__enter__()
-            study.add_judges(names)
-            return Studio(study)
 
-        def __exit__(self, *problem):
-            return begun.__exit__(*problem)
-
-    return Opened()
+def refused(problem, *words, **settings):
+    """Check that a study is refused with a problem."""
+    with pytest.raises(GriceError, match=problem), studio_of(*words, **settings):
+        pass
 
 
 def command(*words):

@@ -12,7 +12,7 @@ from grice.errors import GriceError
 from grice.readers import read
 from grice_annotate.agreement import agreement_of
 from grice_annotate.begin import Source, settings_of
-from studio import command, studio_of, talks, write
+from studio import command, refused, studio_of, talks, write
 
 
 def test_the_records_are_conversations_and_labels_at_once(tmp_path):
@@ -100,16 +100,10 @@ def test_review_and_uncertain_orders_ask_for_those_items_first(tmp_path):
     settings = {"judges": 1, "order": "uncertain"}
     with studio_of(tmp_path / "u.db", "rating", [file], ("ann",), source, **settings) as studio:
         asked, draw = [], random.Random(0)
-
-        def choose(_, task):
-            said = task["content"]["reply"]["text"]
-            asked.append(said)
-            # People agree on long replies and differ on short ones.
-            return {"aspect0": 3 if len(said) > 20 else draw.choice((1, 5))}
-
         for _ in range(60):
-            task = studio.task("ann")
-            studio.answer("ann", **choose("ann", task))
+            asked.append(studio.task("ann")["content"]["reply"]["text"])
+            # People agree on long replies and differ on short ones.
+            studio.answer("ann", aspect0=3 if len(asked[-1]) > 20 else draw.choice((1, 5)))
         assert asked.count(replies[1]) < 25  # half of them would be 30
 
 
@@ -141,11 +135,7 @@ def test_settings_that_cannot_be_are_refused(settings, scale, problem):
 def test_a_file_that_does_not_fit_ends_before_anybody_is_asked(content, problem, tmp_path):
     file = tmp_path / "talks.jsonl"
     file.write_text(content, "utf-8")
-    with (
-        pytest.raises(GriceError, match=problem),
-        studio_of(tmp_path / "s.db", "rating", [str(file)]),
-    ):
-        pass
+    refused(problem, tmp_path / "s.db", "rating", [str(file)])
 
 
 @pytest.mark.data

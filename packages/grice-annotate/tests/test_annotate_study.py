@@ -13,29 +13,23 @@ from pathlib import Path
 
 import pytest
 
-from grice.errors import InputError
 from grice_annotate.records import AnswerError
-from studio import studio_of, talks, write
-
-
-def postgres_programs():
-    """Return the folder of PostgreSQL's programs, or why there is none."""
-    folders = [*Path("/usr/lib/postgresql").glob("*/bin"), Path("/usr/local/bin")]
-    found = shutil.which("initdb")
-    folders += [Path(found).parent] if found else []
-    for folder in folders:
-        if (folder / "initdb").exists() and (folder / "postgres").exists():
-            return folder
-    return None
+from studio import refused, studio_of, talks, write
 
 
 @pytest.fixture(scope="module")
 def postgres():
     """Start a server of our own, reached by a socket in a folder, and give its address."""
     psycopg = pytest.importorskip("psycopg")
-    programs = postgres_programs()
-    if programs is None:
+    found = shutil.which(
+        "initdb",
+        path=os.pathsep.join(
+            [*map(str, Path("/usr/lib/postgresql").glob("*/bin")), os.environ["PATH"]]
+        ),
+    )
+    if found is None:
         pytest.skip("PostgreSQL is not installed")
+    programs = Path(found).parent
     folder = Path(tempfile.mkdtemp(prefix="grice-"))  # folders of pytest are closed to others
     options = {}
     if os.geteuid() == 0:  # the server refuses to run as root
@@ -45,22 +39,12 @@ def postgres():
             pytest.skip("PostgreSQL runs as no root, and there is no user postgres")
         os.chown(folder, user.pw_uid, user.pw_gid)
         options = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
-    made = subprocess.run(
-        [programs / "initdb", "-D", folder / "data", "-U", "grice", "-A", "trust", "--no-sync"],
-        capture_output=True,
-        cwd=folder,
-        check=False,
-        **options,
-    )
-    if made.returncode:
-        pytest.skip(f"PostgreSQL could not begin: {made.stderr.decode()[-200:]}")
-    server = subprocess.Popen(
-        [programs / "postgres", "-D", folder / "data", "-k", folder, "-h", "", "-F"],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        cwd=folder,
-        **options,
-    )
+    options |= {"cwd": folder, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    words = [programs / "initdb", "-D", folder / "data", "-U", "grice", "-A", "trust", "--no-sync"]
+    if subprocess.run(words, check=False, **options).returncode:
+        pytest.skip("PostgreSQL could not begin")
+    words = [programs / "postgres", "-D", folder / "data", "-k", folder, "-h", "", "-F"]
+    server = subprocess.Popen(words, **options)
     deadline = time.monotonic() + 30
     url = f"postgresql://grice@/postgres?host={folder}"
     while True:  # there is a socket before the server answers at it
@@ -205,8 +189,4 @@ def test_another_study_in_the_same_database_is_refused(database, tmp_path):
         ("rating", [other], {}, "begun with talks.jsonl"),
         ("rating", [file], {"judges": 5}, "other values of judges"),
     ):
-        with (
-            pytest.raises(InputError, match=problem),
-            studio_of(database, template, files, **settings),
-        ):
-            pass
+        refused(problem, database, template, files, **settings)

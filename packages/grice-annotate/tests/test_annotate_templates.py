@@ -8,11 +8,9 @@ from collections import Counter
 
 import pytest
 
-from grice.errors import GriceError
 from grice_annotate.agreement import agreement_of
-from grice_annotate.study import Study
 from grice_tasks.explagraphs.check import check_graph
-from studio import ask, studio_of, talks, write
+from studio import ask, refused, studio_of, talks, write
 
 TALK = {
     "id": "plants",
@@ -92,11 +90,7 @@ def test_sides_are_shuffled_and_the_better_reply_is_chosen_whatever_its_side(tmp
 def test_a_pair_needs_two_replies(candidates, tmp_path):
     record = {"id": "t", "turns": ["Hi."], "candidates": candidates}
     file = write(tmp_path / "t.jsonl", record)
-    with (
-        pytest.raises(GriceError, match="2 to 8 replies"),
-        studio_of(tmp_path / "s.db", "pairwise", [file]),
-    ):
-        pass
+    refused("2 to 8 replies", tmp_path / "s.db", "pairwise", [file])
 
 
 def test_tuples_are_written_relation_by_relation_or_said_not_to_be_there(tmp_path):
@@ -116,18 +110,9 @@ def test_tuples_are_written_relation_by_relation_or_said_not_to_be_there(tmp_pat
         assert studio.answer("ann", **none, **row, **{"xIntent.0.scope": "pair"}).status == 303
         [record] = studio.records()
     [written] = record["tuples"]
-    assert written == {
-        "relation": "xIntent",
-        "annotator": "ann",
-        "head": "PersonX asks",
-        "tail": "to be polite",
-        "scope": "pair",
-    }
-    with (
-        pytest.raises(GriceError, match="did you mean 'xIntent'"),
-        studio_of(tmp_path / "o.db", "tuples", [file], relations=("xintent",)),
-    ):
-        pass
+    assert list(written.values()) == ["xIntent", "ann", "PersonX asks", "to be polite", "pair"]
+    place = tmp_path / "o.db"
+    refused("did you mean 'xIntent'", place, "tuples", [file], relations=("xintent",))
 
 
 def test_triplets_are_validated_by_two_others_and_a_third_where_they_differ(tmp_path):
@@ -195,7 +180,6 @@ def test_a_writer_has_so_many_tries_to_fool_the_model_and_others_say_the_stance(
         [record] = studio.records()
     assert (record["fooled"], len(record["tries"]), record["stance"]) == (True, 2, "counter")
     with studio_of(tmp_path / "u.db", "stance", [file], ("ann",), judges=1, tries=2) as studio:
-        assert isinstance(studio.study, Study)
         studio.study.predict = lambda *_: "counter"
         studio.answer("ann", belief="Zoos are good.", argument="No.")
         assert studio.answer("ann", belief="Zoos are good.", argument="Never.").status == 303
@@ -215,6 +199,5 @@ def test_a_writer_has_so_many_tries_to_fool_the_model_and_others_say_the_stance(
 )
 def test_a_record_that_does_not_fit_its_template_is_named(template, record, problem, tmp_path):
     file = write(tmp_path / "t.jsonl", record)
-    with pytest.raises(GriceError, match=problem), studio_of(tmp_path / "s.db", template, [file]):
-        pass
+    refused(problem, tmp_path / "s.db", template, [file])
     assert not (tmp_path / "s.db").exists()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import partial
 from importlib import resources
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qs
 
 from anyio import CapacityLimiter, to_thread
@@ -18,20 +18,22 @@ from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from grice.data import json_line
 from grice.errors import OutputError
 from grice.report.html import hashes
+from grice_annotate.export import data_card, records
 from grice_annotate.records import AnswerError, TryAgainError
 from grice_annotate.templates import Page, Submitted
 from grice_annotate.views import Views
 from grice_tasks.explagraphs.drawing import STYLE
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Callable
     from typing import TypeAlias
 
     from starlette.requests import Request as HTTPRequest
 
-    from grice_annotate.records import Form, Judge
+    from grice_annotate.records import Form, Judge, Task
     from grice_annotate.study import Given, Study
 
     Handler: TypeAlias = Callable[["Study", Views, Judge, HTTPRequest, Form], Response]
@@ -57,14 +59,6 @@ ASKING = 16
 ASSETS = {"studio.css": "text/css", "studio.js": "text/javascript"}
 
 
-class _Route(NamedTuple):
-    """A route: its reader, its handler and its thread pool."""
-
-    handler: Handler
-    owner: bool
-    threads: CapacityLimiter
-
-
 def application(study: Study) -> Starlette:
     """Return the application of a study."""
     views = Views(study)
@@ -72,27 +66,27 @@ def application(study: Study) -> Starlette:
     # One thread answers judges, as fast as threads that wait for each other at every query would
     # not (docs/annotate.md); where pages wait for a model, several do. The owner has another.
     judging = CapacityLimiter(ASKING if "model" in study.template.options else 1)
-    threads = {False: judging, True: CapacityLimiter(1)}
-
-    def judged(handler: Handler, *, owner: bool) -> Callable[[HTTPRequest], Awaitable[Response]]:
-        return partial(_handled, study, views, _Route(handler, owner, threads[owner]))
-
-    return Starlette(
-        routes=[
-            Route("/j/{token}", judged(_show, owner=False), methods=["GET"]),
-            Route("/j/{token}", judged(_submit, owner=False), methods=["POST"]),
-            Route("/j/{token}/preview", judged(_preview, owner=False), methods=["POST"]),
-            Route("/o/{token}", judged(_progress, owner=True), methods=["GET"]),
-            Route("/o/{token}", judged(_act, owner=True), methods=["POST"]),
-            Route("/o/{token}/answers.jsonl", judged(_answers, owner=True), methods=["GET"]),
-            Route("/o/{token}/card.md", judged(_card, owner=True), methods=["GET"]),
-            Route("/o/{token}/task/{task:int}", judged(_disputed, owner=True), methods=["GET"]),
-            Route("/o/{token}/task/{task:int}", judged(_adjudicate, owner=True), methods=["POST"]),
-            Route("/assets/{name}", partial(_asset), methods=["GET"]),
-            Route("/", partial(_no_link, views), methods=["GET"]),
-        ],
-        exception_handlers={HTTPException: partial(_refused, views)},
-    )
+    threads = {"j": judging, "o": CapacityLimiter(1)}
+    routes = [
+        Route(
+            f"/{who}/{{token}}{path}",
+            partial(_handled, study, views, threads[who], handler, who),
+            methods=[method],
+        )
+        for who, path, method, handler in (
+            ("j", "", "GET", _show),
+            ("j", "", "POST", _submit),
+            ("j", "/preview", "POST", _preview),
+            ("o", "", "GET", _progress),
+            ("o", "", "POST", _act),
+            ("o", "/answers.jsonl", "GET", _answers),
+            ("o", "/card.md", "GET", _card),
+            ("o", "/task/{task:int}", "GET", _disputed),
+            ("o", "/task/{task:int}", "POST", _adjudicate),
+        )
+    ]
+    routes += [Route("/assets/{name}", partial(_asset)), Route("/", partial(_no_link, views))]
+    return Starlette(routes=routes, exception_handlers={HTTPException: partial(_refused, views)})
 
 
 def pages_of(study: Study) -> dict[str, str]:
@@ -104,7 +98,14 @@ def pages_of(study: Study) -> dict[str, str]:
     return {**links, **{f"/assets/{name}": f"/assets/{name}" for name in ASSETS}, "/": "/"}
 
 
-async def _handled(study: Study, views: Views, route: _Route, request: HTTPRequest) -> Response:
+async def _handled(
+    study: Study,
+    views: Views,
+    threads: CapacityLimiter,
+    handler: Handler,
+    who: str,
+    request: HTTPRequest,
+) -> Response:
     """Return what a path answers to whose link it is."""
     form: Form = {}
     if request.method == "POST":
@@ -113,12 +114,12 @@ async def _handled(study: Study, views: Views, route: _Route, request: HTTPReque
 
     def answered() -> Response:
         judge = study.judge(request.path_params["token"])
-        if judge is None or judge.owner != route.owner:
+        if judge is None or judge.owner != (who == "o"):
             raise HTTPException(404, "This link belongs to nobody in this study. Ask for yours.")
-        return route.handler(study, views, judge, request, form)
+        return handler(study, views, judge, request, form)
 
     try:
-        response = await to_thread.run_sync(answered, limiter=route.threads)
+        response = await to_thread.run_sync(answered, limiter=threads)
     except OutputError:
         raise HTTPException(503, FULL) from None
     response.headers.update(HEADERS)
@@ -207,29 +208,31 @@ def _act(study: Study, _: Views, judge: Judge, __: HTTPRequest, form: Form) -> R
     return RedirectResponse(f"/o/{judge.token}", 303)
 
 
-def _answers(_: Study, views: Views, __: Judge, ___: HTTPRequest, ____: Form) -> Response:
+def _answers(study: Study, _: Views, __: Judge, ___: HTTPRequest, ____: Form) -> Response:
     headers = {"Content-Disposition": 'attachment; filename="answers.jsonl"'}
-    return Response(views.answers(), headers=headers, media_type="application/x-ndjson")
+    lines = b"".join(json_line(record) + b"\n" for record in records(study))
+    return Response(lines, headers=headers, media_type="application/x-ndjson")
 
 
-def _card(_: Study, views: Views, __: Judge, ___: HTTPRequest, ____: Form) -> Response:
-    return Response(views.card(), media_type="text/markdown; charset=utf-8")
+def _card(study: Study, _: Views, __: Judge, ___: HTTPRequest, ____: Form) -> Response:
+    return Response(data_card(study), media_type="text/markdown; charset=utf-8")
+
+
+def _task(study: Study, request: HTTPRequest) -> Task:
+    if (task := study.task(request.path_params["task"])) is None:
+        raise HTTPException(404, "There is no such task.")
+    return task
 
 
 def _disputed(study: Study, views: Views, judge: Judge, request: HTTPRequest, _: Form) -> Response:
-    task = study.task(request.path_params["task"])
-    if task is None:
-        raise HTTPException(404, "There is no such task.")
-    return HTMLResponse(views.disputed(task, judge))
+    return HTMLResponse(views.disputed(_task(study, request), judge))
 
 
 def _adjudicate(
     study: Study, views: Views, judge: Judge, request: HTTPRequest, form: Form
 ) -> Response:
     """Keep what the owner settles on."""
-    task = study.task(request.path_params["task"])
-    if task is None:
-        raise HTTPException(404, "There is no such task.")
+    task = _task(study, request)
     try:
         value = study.template.answer(Submitted(form, Page(task, judge, study.settings)))
     except (AnswerError, TryAgainError) as error:

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 import jinja2
 import msgspec
 
-from grice.data import json_line
 from grice_annotate.agreement import agreement_of, disputed_tasks
-from grice_annotate.export import data_card, progress_of, records
+from grice_annotate.export import progress_of
 from grice_annotate.templates import Page
 
 if TYPE_CHECKING:
@@ -39,9 +38,9 @@ class Views:
         )
         self._agreement: tuple[float, list[Agreement]] = (0.0, [])
 
-    def message(self, title: str, text: str) -> str:
+    def message(self, title: str, text: str, **others: object) -> str:
         """Return a page of one sentence."""
-        return self._pages.get_template("message.html").render(title=title, text=text)
+        return self._pages.get_template("message.html").render(title=title, text=text, **others)
 
     def nothing_left(self, judge: Judge) -> str:
         """Return the page of a judge for whom there is no task."""
@@ -51,12 +50,8 @@ class Views:
             if study.paused
             else "There is no task left for you. Thank you! You can close this page."
         )
-        return self._pages.get_template("message.html").render(
-            title="Paused" if study.paused else "Done",
-            text=text,
-            back=study.previous(judge),
-            token=judge.token,
-        )
+        title = "Paused" if study.paused else "Done"
+        return self.message(title, text, back=study.previous(judge), token=judge.token)
 
     def task(self, given: Given, *, form: Form | None = None, problem: str = "") -> str:
         """Return the page of a task, with an earlier answer, a proposal or a refused form."""
@@ -146,11 +141,3 @@ class Views:
             names=names,
             paused=study.paused,
         )
-
-    def answers(self) -> bytes:
-        """Return everything that was answered, as JSON lines."""
-        return b"".join(json_line(record) + b"\n" for record in records(self._study))
-
-    def card(self) -> str:
-        """Return the data card."""
-        return data_card(self._study)

@@ -10,11 +10,7 @@ from grice.readers import roles
 
 PACKAGE = Path(grice.__file__).parent
 OTHER_FIELDS = {"model", "function", "function_call", "client", "support", "ai"}
-"""Words that also name fields which have nothing to do with speakers."""
-WORDS = (
-    {*roles.ASSISTANTS, *roles.USERS, *roles.SHAREGPT, "system", "tool", "developer"}
-    - OTHER_FIELDS
-)  # fmt: skip
+WORDS = {*roles.ASSISTANTS, *roles.USERS, *roles.SHAREGPT, *roles.TYPES, "developer"} - OTHER_FIELDS
 SPEAKER_FIELD = "name of a field that holds the speaker"
 META_FIELD = "name of a field of the meta"
 RATINGS = "human ratings are called human"
@@ -48,53 +44,40 @@ def words_in(node: ast.AST | None) -> list[str]:
 
 def decisions(source: str) -> list[str]:
     """Return the role words that a module compares, matches, or lists as elements or keys."""
-    found = []
+    nodes: list[ast.AST | None] = []
     for node in ast.walk(ast.parse(source)):
         match node:
             case ast.Compare():
-                found += [
-                    word for each in [node.left, *node.comparators] for word in words_in(each)
-                ]
+                nodes += [node.left, *node.comparators]
             case ast.MatchValue():
-                found += words_in(node.value)
+                nodes.append(node.value)
             case ast.Set() | ast.Tuple() | ast.List():
-                found += words_in(node)
+                nodes.append(node)
             case ast.Dict():
                 for key, value in zip(node.keys, node.values, strict=True):
                     # {"role": "user", …} is a message that is written, not one that is judged
                     writes = isinstance(key, ast.Constant) and key.value == "role"
-                    found += [*words_in(key), *([] if writes else words_in(value))]
+                    nodes += [key] if writes else [key, value]
             case ast.Call(func=ast.Attribute(attr="startswith" | "endswith" | "get")):
-                found += [word for each in node.args for word in words_in(each)]
-    return found
-
-
-def decided_elsewhere(package: Path) -> set[tuple[str, str]]:
-    """Return each module but ``roles.py`` with the role words that it decides by."""
-    files = {path.relative_to(package).as_posix(): path for path in package.rglob("*.py")}
-    return {
-        (name, word)
-        for name, path in files.items()
-        if name != "readers/roles.py"
-        for word in decisions(path.read_text("utf-8"))
-    }
+                nodes += node.args
+    return [word for each in nodes for word in words_in(each)]
 
 
 def test_no_other_module_decides_roles_but_for_the_exceptions_that_are_needed():
-    found = decided_elsewhere(PACKAGE)
+    files = {path.relative_to(PACKAGE).as_posix(): path for path in PACKAGE.rglob("*.py")}
+    del files["readers/roles.py"]
+    found = {(name, word) for name, path in files.items() for word in decisions(path.read_text())}
     assert found - ALLOWED.keys() == set(), "use grice.readers.roles"
     assert {each for each in ALLOWED if (PACKAGE / each[0]).exists()} - found == set()
 
 
-def test_a_second_place_is_found_and_a_message_that_is_written_is_none(tmp_path):
+def test_a_second_place_is_found_and_a_message_that_is_written_is_none():
     for source, expected in (
-        ('IS_BOT = lambda turn: turn.role == "assistant"', "assistant"),
-        ('def side(role):\n    return role in ("customer", "caller")', "customer"),
-        ('MEANT = {"bot": "B"}', "bot"),
-        ('match role:\n    case "system":\n        pass', "system"),
-        ('is_agent = speaker.startswith("agent")', "agent"),
-        ('ASKED = [{"role": "user", "content": "Is it far?"}]', None),
+        ('IS_BOT = lambda turn: turn.role == "assistant"', ["assistant"]),
+        ('def side(role):\n    return role in ("customer", "caller")', ["customer", "caller"] * 2),
+        ('MEANT = {"bot": "B"}', ["bot"]),
+        ('match role:\n    case "system":\n        pass', ["system"]),
+        ('is_agent = speaker.startswith("agent")', ["agent"]),
+        ('ASKED = [{"role": "user", "content": "Is it far?"}]', []),
     ):
-        (tmp_path / "sides.py").write_text(source)
-        words = {word for _, word in decided_elsewhere(tmp_path)}
-        assert (expected in words) if expected else not words
+        assert decisions(source) == expected

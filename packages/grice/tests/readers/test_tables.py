@@ -22,7 +22,6 @@ TALKS = [
     ("T-2", "bot", "Until six."),
 ]
 NAMED = {"conversation": "ticket no", "speaker": "wer", "text": "was"}
-NAMING = [f"--column={part}={name}" for part, name in NAMED.items()]
 ANSWERED = [("user", "user", "Is it far?"), ("assistant", "assistant", "No.")]
 
 
@@ -127,12 +126,6 @@ def test_lines_of_json_with_the_same_names_are_read_alike(written, tmp_path, hea
     assert (ours.turns, ours.targets) == (theirs.turns, theirs.targets)
 
 
-def test_prose_is_not_called_a_table(tmp_path):
-    (tmp_path / "t.txt").write_text("Hello, world\nIt rained all day.\n")
-    with pytest.raises(InputError, match="no format recognised"):
-        grice.read(tmp_path / "t.txt")
-
-
 def test_columns_that_the_user_names_count(odd, written):
     first, second = grice.read(odd, columns=NAMED)
     assert (first.id, spoken(second)[1]) == ("T-1", ("bot", None, "Until six."))
@@ -179,11 +172,8 @@ def test_wrong_columns_are_refused_with_the_near_name(odd, columns, problem):
         grice.read(odd, columns=columns)
 
 
-@pytest.mark.parametrize(
-    "content", ['{"turns": [{"speaker": "A", "text": "Hi"}]}', "Ann: Hi.\nBob: Ho."]
-)
-def test_columns_are_for_tables(tmp_path, content):
-    (tmp_path / "t").write_text(content)
+def test_columns_are_for_tables(tmp_path):
+    (tmp_path / "t").write_text('{"turns": [{"speaker": "A", "text": "Hi"}]}')
     with pytest.raises(InputError, match=r"has no columns: leave out --column .*parquet, table"):
         grice.read(tmp_path / "t", columns={"text": "body"})
 
@@ -208,16 +198,8 @@ def test_wrong_options_are_refused_by_every_command_that_reads_files(
 
 def test_explain_takes_it_too(odd, capsys):
     words = ["explain", "--file", str(odd), "--id", "T-2", "-m", "log_length", "--json"]
-    assert main([*words, *NAMING]) == 0
+    assert main([*words, *(f"--column={part}={name}" for part, name in NAMED.items())]) == 0
     assert json.loads(capsys.readouterr().out)["conversation"] == "T-2"
-
-
-def test_settings_of_a_project_may_name_columns(odd, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    columns = [f"{part}={name}" for part, name in NAMED.items()]
-    (tmp_path / "grice.toml").write_text(f"column = {json.dumps(columns)}\n")
-    assert main(["score", odd.name, "-m", "log_length", "-o", "out.jsonl"]) == 0
-    assert (tmp_path / "out.jsonl").read_text().count("\n") == 2
 
 
 def test_another_column_is_another_run(odd, tmp_path):
@@ -230,15 +212,11 @@ def test_another_column_is_another_run(odd, tmp_path):
 @pytest.mark.parametrize("text", ["Où est-elle ?", "é" * 40_000])
 def test_a_row_that_is_not_utf8_is_reported_and_the_others_are_read(tmp_path, text):
     path = tmp_path / "log.csv"
-    rows = ["conversation_id;speaker;text", "1;Ann;Where is it?", "1;Bo;In the shop."]
-    broken = f"0;Ann;{text}".encode("latin-1")
-    head, *others = (row.encode() for row in rows)
-    path.write_bytes(b"\n".join([head, broken, *others]) + b"\n")
-    records = list(grice.read(path))
-    [error] = [record for record in records if isinstance(record, RecordError)]
+    rows = ["conversation_id;speaker;text", f"0;Ann;{text}", "1;Ann;Is it far?", "1;Bo;No."]
+    path.write_bytes("\n".join(rows).encode("latin-1"))
+    error, talk = grice.read(path)
     assert "not UTF-8" in str(error)
-    [talk] = [record for record in records if isinstance(record, grice.Conversation)]
-    assert [turn.text for turn in talk.turns] == ["Where is it?", "In the shop."]
+    assert [turn.text for turn in talk.turns] == ["Is it far?", "No."]
 
 
 def test_a_response_per_row_with_several_references(tmp_path):
@@ -338,6 +316,23 @@ class TestArrow:
         assert isinstance(bad, RecordError)
         assert bad.line == 2
         assert good.turns == last.turns
+
+    @pytest.mark.parametrize("damaged", [b"\xff", b"\xff\xff\xff\x7f"])
+    def test_a_damaged_value_costs_its_row_and_never_the_process(self, write, damaged):
+        texts = ["a", "Is it far? ", "b"]
+        path = write(
+            [{"question": text, "answer": "No."} for text in texts],
+            "t.arrow",
+            compression="uncompressed",
+        )
+        data = path.read_bytes()
+        offsets = b"".join(n.to_bytes(4, "little") for n in (0, 1, 12, 13))
+        at = data.index(b"far?") if len(damaged) == 1 else data.index(offsets) + 8
+        path.write_bytes(data[:at] + damaged + data[at + len(damaged) :])
+        records = list(grice.read(path))
+        broken = [record.line for record in records if isinstance(record, RecordError)]
+        assert broken == ([2] if len(damaged) == 1 else [2, 3])
+        assert len(records) == 3
 
     @pytest.mark.parametrize("kept", [6, 200])
     def test_a_cut_file_is_refused(self, table, write, kept):

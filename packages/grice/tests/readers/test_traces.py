@@ -149,7 +149,7 @@ def test_messages_of_langchain_have_the_roles_of_openai(reading):
     ("record", "form", "problem"),
     [
         ({"id": "r", "run_type": "llm", "inputs": {"input": "Hi."}, "error": "RateLimitError"},
-         "langsmith", "failed with 'RateLimitError'"),
+         "langsmith", "the call failed"),
         ({"object": "chat.completion", "choices": [{"message": {}}]}, "openai",
          "without its request"),
     ],

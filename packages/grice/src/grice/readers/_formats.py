@@ -17,10 +17,9 @@ import msgspec
 
 from grice import distributions
 from grice.data import Conversation
-from grice.errors import InputError, RecordError, did_you_mean, excerpt
+from grice.errors import InputError, RecordError, did_you_mean, excerpt, os_reason
 
 Item = TypeVar("Item")
-GROUP = "grice.readers"
 MODULES = ("json", "layouts", "table", "text", "traces")
 """Modules with built-in formats, in their ``FORMATS``."""
 LONGEST_LINE = 64 << 20
@@ -57,10 +56,7 @@ class FieldError(Exception):
 
 
 class Line(NamedTuple):
-    """One line without its end, or one JSON value; no bytes, but why it cannot be read.
-
-    ``number`` is the line that it starts on, from 1.
-    """
+    """One line (from 1) without its end, or one JSON value; or why it cannot be read."""
 
     number: int
     data: bytes
@@ -74,11 +70,10 @@ class Line(NamedTuple):
         """Return the text; raises FieldError if it cannot be read, or holds a NUL byte."""
         if self.problem:
             raise FieldError(None, self.problem)
-        text = _text(self.data)
-        if "\0" in text:
+        if b"\0" in self.data:
             place = self.data.index(0)
             raise FieldError(None, f"NUL byte at byte {place} of the line; text is expected")
-        return text
+        return _text(self.data)
 
     def json(self) -> Any:  # noqa: ANN401 - any JSON value
         """Return the decoded JSON; raises FieldError if it is not JSON."""
@@ -116,7 +111,7 @@ class Format(msgspec.Struct, frozen=True):
 def json_format(
     name: str, summary: str, fits: Callable[[dict[str, Any]], bool], build: Build
 ) -> Format:
-    """Return the format of JSON lines whose records fit, and are built one by one."""
+    """Return the format of JSON lines whose records fit."""
     return Format(name, summary, partial(confidence, fits=fits), partial(_records, build=build))
 
 
@@ -135,7 +130,7 @@ def find_formats() -> Formats:
     built_in = (form for module in modules for form in module.FORMATS)
     formats = {form.name: form for form in sorted(built_in, key=lambda form: form.name)}
     problems = []
-    for entry in sorted(distributions.entry_points(GROUP), key=lambda entry: entry.name):
+    for entry in sorted(distributions.entry_points("grice.readers"), key=lambda entry: entry.name):
         title = f"format {entry.name!r} of {entry.dist.name if entry.dist else entry.value}"
         try:
             form = distributions.load(entry)
@@ -178,10 +173,8 @@ def best_format(prefix: bytes, *besides: str, tables: bool = False) -> tuple[flo
 def recognise(prefix: bytes, name: str, columns: Mapping[str, str] | None = None) -> Format:
     """Return the format of an input by its first bytes; InputError if none is confident enough."""
     sure, best = best_format(prefix)
-    if columns and sure <= TABLE_SURE:
-        table_sure, table = best_format(prefix, tables=True)
-        if table_sure:
-            return table
+    if columns and sure <= TABLE_SURE and (table := best_format(prefix, tables=True))[0]:
+        return table[1]
     try:
         if sure < SURE_ENOUGH:
             raise InputError(_unknown(prefix))
@@ -219,9 +212,7 @@ def _text(data: bytes) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError as error:
-        place = f"byte 0x{data[error.start]:02x} at byte {error.start} of the line"
-        convert = "convert the file, such as with: iconv -f LATIN1 -t UTF-8"
-        raise FieldError(None, f"not UTF-8: {place}; {convert}") from None
+        raise FieldError(None, os_reason(error)) from None
 
 
 def kind(value: object) -> str:
@@ -239,7 +230,6 @@ def expect(value: object, type_: type[Item], expected: str, field: str | None = 
 
 
 def field_names(record: Mapping[str, object]) -> str:
-    """Return the first names of the fields of a record, for messages."""
     return ", ".join(sorted(record)[:8]) or "no field"
 
 
@@ -295,10 +285,7 @@ def _records(lines: Iterable[Line], name: str, build: Build) -> Iterator[Found]:
 
 @lru_cache(maxsize=1)  # every format of JSON lines looks at them
 def samples(prefix: bytes) -> Sequence[dict[str, Any]]:
-    """Return the JSON objects among the first lines, none of an array.
-
-    A first line longer than the prefix counts with the fields that could be seen.
-    """
+    """Return the JSON objects among the first lines (one may be cut), none of an array."""
     objects: list[Any] = []
     lines = [line for line in prefix.split(b"\n", 4 * LOOK_AT) if line.strip()]
     for line in lines[:LOOK_AT] if not prefix.lstrip().startswith(b"[") else ():
@@ -318,26 +305,21 @@ def confidence(prefix: bytes, fits: Callable[[dict[str, Any]], bool]) -> float:
 
 def closed(data: bytes) -> Any:  # noqa: ANN401 - any JSON value
     """Decode a JSON value that is cut off at the end of ``data``, as far as it goes; or None."""
-    stack: list[bytes] = []
-    cut, closers = 0, b""
+    closers = ends = b""  # of the brackets that are open here, and at the cut
+    cut = 0
     for token in _TOKEN.finditer(data):
         match token[0]:
-            case b"{":
-                stack.append(b"}")
-            case b"[":
-                stack.append(b"]")
+            case b"{" | b"[":
+                closers = (b"}" if token[0] == b"{" else b"]") + closers
             case b"}" | b"]":
-                if not stack:
-                    return None
-                stack.pop()
+                closers = closers[1:]
             case b",":
-                cut, closers = token.start(), b"".join(reversed(stack))
+                cut, ends = token.start(), closers
             case b'"':
                 break
-        if not stack:
-            cut, closers = token.end(), b""
+        if not closers:
+            cut, ends = token.end(), b""
             break
-    try:
-        return decode(data[:cut] + closers) if cut else None
-    except FieldError:
-        return None
+    with suppress(FieldError):
+        return decode(data[:cut] + ends)
+    return None

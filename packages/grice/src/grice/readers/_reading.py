@@ -15,7 +15,7 @@ import tempfile
 import zlib
 from array import array
 from collections.abc import Iterator
-from contextlib import ExitStack, suppress
+from contextlib import AbstractContextManager, ExitStack, suppress
 from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
@@ -31,28 +31,18 @@ from grice.readers.table import check_parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from typing import Self
 
     from grice.readers._formats import Format
 
 PREFIX = 1 << 16
 """Bytes that are looked at to recognise a format, and bytes of a block."""
-SECONDS = 0.5
-"""A stream that gives nothing for so long is silent."""
 DESCRIPTIONS = frozenset({"dataset_dict.json", "dataset_info.json", "state.json"})
 """Files beside the data in data sets of Hugging Face on disk, which hold no conversations."""
-_BOM = b"\xef\xbb\xbf"
-_GZIP = b"\x1f\x8b"
 _UNREADABLE = (EOFError, OSError, zlib.error)
-_OLD_MAC = re.compile(rb"\r[^\r\n]")
 
 
 class Input:
-    """A file, or ``-`` for standard input, unpacked: its first bytes, its blocks, its lines.
-
-    The blocks and lines still begin with ``prefix``. ``on_silence`` is called where standard input
-    gives nothing for half a second.
-    """
+    """A file, or ``-`` for standard input, unpacked: its first bytes, its blocks, its lines."""
 
     def __init__(self, source: str, peek: int = PREFIX) -> None:
         """Open and look at the first bytes; InputError if it is missing, empty or no text."""
@@ -64,23 +54,21 @@ class Input:
         self._error: Exception | None = None  # raised in its place, behind the prefix
         try:
             self._file = self._opened(source)
-            self._is_packed = self._file.peek(len(_GZIP)).startswith(_GZIP)
+            self._is_packed = self._file.peek(2).startswith(b"\x1f\x8b")
             self._read1: Callable[[int], bytes] = self._file.read1
             if self._is_packed:
                 packed = self._closing.enter_context(gzip.GzipFile(fileobj=self._file))
                 self._read1 = packed.read1
-            self.prefix = self._look(peek).removeprefix(_BOM)
+            self.prefix = self._look(peek).removeprefix(b"\xef\xbb\xbf")
             if not self.prefix:
                 empty = "the file is empty; there is no conversation in it"
                 raise InputError(_broken(self._error) if self._error else empty)
-            if _OLD_MAC.search(self.prefix) and not re.search(rb"[\n\0]", self.prefix):
+            if re.search(rb"\r[^\r]", self.prefix) and not re.search(rb"[\n\0]", self.prefix):
                 raise InputError(r"its lines end in CR alone; convert them with: tr '\r' '\n'")
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, InputError) as error:
             self.close()
-            raise InputError(f"{self.name}: cannot be read: {os_reason(error)}") from None
-        except InputError as error:
-            self.close()
-            raise InputError(f"{self.name}: {error}") from None
+            prefix = "" if isinstance(error, InputError) else "cannot be read: "
+            raise InputError(f"{self.name}: {prefix}{os_reason(error)}") from None
 
     def _opened(self, source: str) -> io.BufferedReader:
         if source == "-":
@@ -113,7 +101,7 @@ class Input:
         if self._descriptor is None:
             return False
         try:
-            return not select.select([self._descriptor], [], [], SECONDS)[0]
+            return not select.select([self._descriptor], [], [], 0.5)[0]
         except (OSError, ValueError):  # a platform that can wait for sockets alone
             return False
 
@@ -172,10 +160,7 @@ class Input:
             yield Line(number, b"".join(held), long if size > LONGEST_LINE else None)
 
     def seekable(self) -> BinaryIO:
-        """Return the bytes as a file that can be read in any order, a temporary one if need be.
-
-        FieldError if the input breaks off.
-        """
+        """Return the bytes as a seekable file, a temporary one if need be; or a FieldError."""
         if not self._is_packed and self._file.seekable() and self._file is not sys.stdin.buffer:
             self._file.seek(0)
             return self._file
@@ -193,16 +178,14 @@ def _broken(error: Exception) -> str:
     return f"reading broke off here: {reason}; what stood before was read"
 
 
-class Reading(Iterator[Found]):
+class Reading(Iterator[Found], AbstractContextManager["Reading"]):
     """Conversations of one input in order, with a RecordError in place of each broken record.
 
     To leave it early, call ``close()`` or use a ``with`` block.
 
     Attributes:
-        format: Name of the format recognised or asked for; ``directory`` if every file of a
-            directory has its own.
-        source: The input as it was given.
-        columns: Names of the columns of a table, as they were given.
+        format: Name of the format; ``directory`` if every file of a directory has its own.
+        source, columns: The input and the names of columns as they were given.
         size: Bytes of the input as they lie on disk; None if it is not known, as of a pipe.
     """
 
@@ -248,10 +231,7 @@ class Reading(Iterator[Found]):
             self._input = None
 
     def when_silent(self, callback: Callable[[], None]) -> None:
-        """Set what is called where standard input gives nothing for half a second.
-
-        It is called while the next conversation is waited for. Of a file it never is.
-        """
+        """Set a callback for standard input that gives nothing for half a second."""
         if self._input is not None:
             self._input.on_silence = callback
 
@@ -268,12 +248,9 @@ class Reading(Iterator[Found]):
         return self._read + (self._input.position if self._input is not None else 0)
 
     def close(self) -> None:
-        """Close the file; reading is over."""
+        """End reading."""
         self._records = iter(())
         self._end_file()
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -285,8 +262,7 @@ class Reading(Iterator[Found]):
 class _Ids:
     """Unique names: the second record of the name ``x`` gets the name ``x#2``, the third ``x#3``.
 
-    Only 64-bit hashes are kept, in an open table of 16 to 32 bytes an id; a set takes more. Two of
-    ten million ids share one with a chance of 1 in 400,000, and then one gets a needless ``#2``.
+    Only 64-bit hashes are kept, in an open table of 16 to 32 bytes an id; a set takes more.
     """
 
     def __init__(self) -> None:
@@ -296,16 +272,16 @@ class _Ids:
 
     def unique(self, name: str) -> str:
         """Return the name, with a number behind it if it was given before."""
-        key = _hash(name)
-        if self._add(key):
+        if self._add(hash(name)):
             return name
-        number = self._repeats.get(key, 1) + 1
-        while not self._add(_hash(f"{name}#{number}")):
+        number = self._repeats.get(hash(name), 1) + 1
+        while not self._add(hash(f"{name}#{number}")):
             number += 1
-        self._repeats[key] = number
+        self._repeats[hash(name)] = number
         return f"{name}#{number}"
 
     def _add(self, key: int) -> bool:
+        key = key % (1 << 64) or 1  # 0 marks a free slot
         mask = len(self._table) - 1
         slot = key & mask
         while taken := self._table[slot]:
@@ -319,10 +295,6 @@ class _Ids:
             for each in filter(None, old):
                 self._add(each)
         return True
-
-
-def _hash(name: str) -> int:
-    return hash(name) % (1 << 64) or 1  # 0 marks a free slot
 
 
 def _with_unique_ids(records: Iterator[Found]) -> Iterator[Found]:

@@ -42,20 +42,14 @@ def values(blocks: Iterable[bytes], container: bytes) -> Iterator[tuple[bytes, L
     """Yield objects (and lists) that stand alone or one level down in a container.
 
     Each comes with the commas, white space or key before it. ``[`` yields the elements of arrays,
-    and objects outside of any; ``{`` the members of objects. A line with a problem stands for
-    anything else. Memory is bounded by the largest value. A value is cut out by counting brackets
-    outside of strings; whether it is JSON is for the caller to see.
+    and objects outside of any; ``{`` the members of objects; a problem stands for anything else.
+    A value is cut out by counting brackets outside of strings. Memory holds the largest value.
     """
     data, added = b"", []
     line, depth, base = 1, 0, 0
     begin = place = size = 0  # of what was not yielded, and of what was not looked at
     is_open = False
     before = b""
-
-    def stray(gap: bytes) -> Iterator[tuple[bytes, Line]]:
-        if found := gap.strip(_BETWEEN):
-            shown = excerpt(found[:1000].decode("utf-8", "replace"), 40)
-            yield b"", Line(line, b"", f"expected an object, found {shown!r}")
 
     try:
         for block in chain(blocks, [b""]):
@@ -88,7 +82,8 @@ def values(blocks: Iterable[bytes], container: bytes) -> Iterator[tuple[bytes, L
                     before, begin, is_open = gap, place - 1, True
                     continue
                 base = int(opens)
-                yield from stray(gap)
+                if found := gap.strip(_BETWEEN):
+                    yield b"", _stray(line, found)
     except FieldError as bad:
         yield b"", Line(line, b"", bad.problem)
         return
@@ -96,7 +91,8 @@ def values(blocks: Iterable[bytes], container: bytes) -> Iterator[tuple[bytes, L
         yield b"", Line(line, b"", "the file ends inside the value that begins here")
         return
     line += data.count(b"\n", begin)
-    yield from stray(data[begin:])
+    if found := data[begin:].strip(_BETWEEN):
+        yield b"", _stray(line, found)
     if depth:
         yield b"", Line(line, b"", "the file ends before its outermost bracket is closed")
 
@@ -112,20 +108,23 @@ def _layout(line: Line) -> Format:
     if (form := _known(record)) is not None:
         return form
     if record.keys() & _TURN:
-        raise FieldError(
-            None,
-            "this is a turn, not a conversation; if the file is a list of turns, wrap it with: "
-            "jq -c '{messages: .}' for role and content, or jq -c '{turns: .}'",
+        wrap = (
+            "if the file is one conversation, wrap it with: jq -c '{messages: .}' or '{turns: .}'"
         )
+        raise FieldError(None, f"this is a turn, not a conversation; {wrap}")
     raise FieldError(None, f"no known layout of a conversation; found {field_names(record)}")
 
 
 def _items(lines: Input) -> Iterator[Line]:
     for before, line in values(lines.blocks(), b"["):
-        if stray := before.strip(_BETWEEN).decode("utf-8", "replace"):
-            problem = f"expected a comma and an object, found {excerpt(stray, 40)!r}"
-            yield Line(line.number, b"", problem)
+        if stray := before.strip(_BETWEEN):
+            yield _stray(line.number, stray)
         yield line
+
+
+def _stray(number: int, found: bytes) -> Line:
+    shown = excerpt(found[:1000].decode("utf-8", "replace"), 40)
+    return Line(number, b"", f"expected a comma and an object, found {shown!r}")
 
 
 def _read_array(lines: Input, name: str) -> Iterator[Found]:

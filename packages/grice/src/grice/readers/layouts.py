@@ -17,7 +17,7 @@ from grice.data import Conversation, Turn
 from grice.errors import InputError
 from grice.readers._formats import FieldError, expect, field_names, json_format, kind
 from grice.readers.messages import history_of, json_of, replies_of, turns_in
-from grice.readers.roles import ASSISTANT, SHAREGPT, USER, partner_of, role_of
+from grice.readers.roles import ASSISTANT, PARTNERS, SHAREGPT, USER, role_of
 from grice.readers.text import prefixed
 
 if TYPE_CHECKING:
@@ -34,7 +34,6 @@ QUESTIONS = ("question", "user_message", "query", "prompt", "instruction", "inpu
 ANSWERS = ("bot_response", *RESPONSE, "output", "answer")
 """Fields that hold the answer. Beside any other, ``answer`` is the expected one."""
 SIDES = ("chosen", "rejected")
-_SEPARATORS = ("</UTT>", "__eou__")
 _TURN_LISTS = ("turns", "messages", "conversations", "conversation", "dialogue", "dialog")
 
 BuildTurn: TypeAlias = Callable[[Any, str], Turn]
@@ -61,7 +60,7 @@ def references(value: object, field: str) -> tuple[str, ...]:
 
 
 def _label(record: dict[str, Any], name: str) -> str | None:
-    """Take a field that is a text or a number; leave anything else where it is, for meta."""
+    """Take a field that is a text or a number; anything else is meta."""
     value = record.get(name)
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
         return None
@@ -122,7 +121,7 @@ def turn(
 def turns_of(
     items: Sequence[object], field: str, build: BuildTurn = turn, *, before: int = 0
 ) -> list[Turn]:
-    """Return the turn of each item; A and B alternate as if so many turns were before them."""
+    """Return the turn of each item; A and B alternate, ``before`` turns ahead of them."""
     built = []
     for index, item in enumerate(items):
         try:
@@ -140,10 +139,7 @@ def conversation(
     field: str = "turns",
     targets: tuple[int, ...] | None = None,
 ) -> Conversation:
-    """Return the conversation of a record whose turns have been taken out.
-
-    The id is the first of :data:`ID`; all other fields become meta.
-    """
+    """Return the conversation of the rest of a record, and its turns."""
     if not turns:
         raise FieldError(field, "no turn")
     name = take(rest, ID)
@@ -298,10 +294,9 @@ def question_text(texts: Sequence[str]) -> str:
 
 
 def _pair(record: dict[str, Any]) -> tuple[tuple[str, ...], str] | None:
-    """Return the fields of a question, and of its answer.
+    """Return the fields of a question, and of its answer; None if one lacks.
 
-    The question of an ``instruction`` with an ``input`` is both. None without a question or an
-    answer, and beside a context: then the response is one to the context.
+    Beside a context, a response is one to the context.
     """
     question = next((name for name in QUESTIONS if isinstance(record.get(name), str)), None)
     answer = next((name for name in ANSWERS if isinstance(record.get(name), str)), None)
@@ -313,11 +308,7 @@ def _pair(record: dict[str, Any]) -> tuple[tuple[str, ...], str] | None:
 
 
 def _pair_turns(question: str, answer: str) -> list[Turn]:
-    """Return the turns of a question, by ``user``, and of its answer.
-
-    A question that holds several turns (with separators, as a JSON list or as lines that all name
-    a speaker) is read as a context is.
-    """
+    """Return the turns of a question and its answer; one of several turns is a context."""
     lines = [line for line in question.split("\n") if line.strip()]
     if _separated(question) is not None or prefixed(lines) or prefixed([*lines, answer]):
         return _exchange(question, answer, ("question", "answer"))
@@ -327,7 +318,7 @@ def _pair_turns(question: str, answer: str) -> list[Turn]:
 
 def _separated(context: str) -> list[str] | None:
     """Return the turns of a text with separators, or of a JSON list; else None."""
-    for separator in _SEPARATORS:
+    for separator in ("</UTT>", "__eou__"):
         if separator in context:
             return _split(context, separator)
     items = json_of(context) if context.startswith("[") else None
@@ -342,9 +333,8 @@ def _split(context: str, separator: str) -> list[str]:
 def _exchange(context: object, response: object, fields: tuple[str, str]) -> list[Turn]:
     """Return the turns of a context, a list or one text, and of the response to it."""
     items = context
-    if isinstance(context, str):
-        separated = _separated(context)
-        items = _split(context, "\n") if separated is None else separated
+    if isinstance(context, str) and (items := _separated(context)) is None:
+        items = _split(context, "\n")
     items = expect(items, list, "a list of turns or text", fields[0])
     turns = None
     if all(type(item) is str for item in items):
@@ -359,16 +349,13 @@ def _exchange(context: object, response: object, fields: tuple[str, str]) -> lis
     last = turns[-1].speaker if turns else "B"
     others = (turn.speaker for turn in reversed(turns) if turn.speaker != last)
     try:
-        return [*turns, turn(response, next(others, None) or partner_of(last))]
+        return [*turns, turn(response, next(others, None) or PARTNERS.get(last, "A"))]
     except FieldError as bad:
         raise bad.inside(fields[1]) from None
 
 
 def build(record: dict[str, Any], default_id: str) -> Conversation:
-    """Return the conversation of a record with context or question, response and references.
-
-    The response is its last turn, and the only one to be judged.
-    """
+    """Return the conversation of a context or question; the response is its only target."""
     if (pair := _pair(record)) is not None:
         questions, answer = pair
         asked = question_text([record.pop(name) for name in questions])
@@ -399,7 +386,7 @@ def _is_deco(record: dict[str, Any]) -> bool:
 
 
 def _build_preference(record: dict[str, Any], default_id: str) -> list[Conversation]:
-    """Return a conversation for each side; the reply is the only turn to be judged."""
+    """Return a conversation for each side, whose reply is the target."""
     sides = {}
     for side in SIDES:
         if record.get(side) is None:

@@ -68,11 +68,10 @@ def replies_of(returned: object) -> list[Turn]:
     returned = json_of(returned)
     if isinstance(returned, list):
         first = returned[0] if returned else None
-        is_items = _is_message(first) or (
-            isinstance(first, dict) and first.get("type") in (*NO_SPEECH, "message")
-        )
-        is_choice = isinstance(first, dict) and ("message" in first or "index" in first)
-        if is_choice or (isinstance(first, (dict, list)) and not is_items):
+        stated = first if isinstance(first, dict) else {}
+        is_item = _is_message(first) or stated.get("type") in (*NO_SPEECH, "message")
+        is_choice = "message" in stated or "index" in stated
+        if is_choice or (isinstance(first, (dict, list)) and not is_item):
             return replies_of(first)
         return [turn for item in returned for turn in _turns(item, ASSISTANT)]
     if isinstance(returned, str) or _is_message(returned):
@@ -171,7 +170,7 @@ def _spoken(content: Json, role: str) -> list[Turn]:
 
 
 def _fields_of(item: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields of a message that LangChain or OpenInference has wrapped."""
+    """Return the fields of a message out of the wrappers of LangChain or OpenInference."""
     if "content" not in item and "parts" not in item:
         for name in ("kwargs", "data", "message"):
             if isinstance(inner := item.get(name), dict):
@@ -184,12 +183,11 @@ def _fields_of(item: dict[str, Any]) -> dict[str, Any]:
 def _role(item: dict[str, Any]) -> str | None:
     """Return the role of a message, by OpenAI's names if it has one of LangChain's."""
     inner = _fields_of(item)
-    stated = inner.get("role")
-    if isinstance(stated, str):
+    if isinstance(stated := inner.get("role"), str):
         return LANGCHAIN.get(stated, stated)
     serialized = item.get("id")
-    last = serialized[-1] if isinstance(serialized, list) and serialized else None
-    for name in (last, item.get("type"), inner.get("type")):
+    names = serialized[-1:] if isinstance(serialized, list) else []
+    for name in (*names, item.get("type"), inner.get("type")):
         if isinstance(name, str) and name in LANGCHAIN:
             return LANGCHAIN[name]
     return str(item["type"]) if item.get("type") in TYPES else None

@@ -58,8 +58,8 @@ OTEL_EVENTS: dict[str, Role] = {
     "gen_ai.tool.message": TOOL,
 }
 """Roles of events by the GenAI conventions of OpenTelemetry up to 1.36."""
-_CALLS = ("tool_calls", "function_call")
-_PARTNER = {"user": "system", "system": "user", "A": "B"}
+PARTNERS = {"user": "system", "system": "user", "A": "B"}
+"""Name of the second speaker where a record names one alone; else A."""
 
 
 def role_of(role: str | None, speaker: str | None = None) -> Role | None:
@@ -80,14 +80,14 @@ def roles_of(turns: Sequence[Turn]) -> list[Role | None]:
     (as in logs of DSTC), the system beside an assistant, and not known otherwise.
     """
     roles = [role_of(turn.role, turn.speaker) for turn in turns]
-    pairs = enumerate(zip(turns, roles, strict=True))
-    named = [i for i, (turn, role) in pairs if role == SYSTEM and role_of(turn.role) is None]
-    if named and ASSISTANT not in roles:
-        speakers = {turn.speaker for turn, role in zip(turns, roles, strict=True) if role != TOOL}
-        meant: Role | None = ASSISTANT if len(speakers) <= 2 else None
-        for place in named:
-            roles[place] = meant
-    return roles
+    if SYSTEM not in roles or ASSISTANT in roles:
+        return roles
+    pairs = list(zip(turns, roles, strict=True))
+    speakers = {turn.speaker for turn, role in pairs if role != TOOL}
+    meant: Role | None = ASSISTANT if len(speakers) <= 2 else None
+    return [
+        meant if role == SYSTEM and role_of(turn.role) is None else role for turn, role in pairs
+    ]
 
 
 def user_turns(turns: Sequence[Turn]) -> list[bool]:
@@ -106,27 +106,25 @@ def user_turns(turns: Sequence[Turn]) -> list[bool]:
 
 def assistant_alone(conversation: Conversation, speakers: Collection[str] = ()) -> bool:
     """Return whether only an assistant's turns are judged, since nothing else is asked for."""
-    if speakers or conversation.targets is not None:
-        return False
-    return ASSISTANT in roles_of(conversation.turns)
+    is_asked = speakers or conversation.targets is not None
+    return not is_asked and ASSISTANT in roles_of(conversation.turns)
 
 
 def unknown_roles(conversation: Conversation) -> list[str]:
     """Return the stated roles that are no known word, beside an assistant or a user."""
     roles = roles_of(conversation.turns)
-    if not {ASSISTANT, USER}.intersection(roles):
+    if ASSISTANT not in roles and USER not in roles:
         return []
-    stated = zip((turn.role for turn in conversation.turns), roles, strict=True)
-    return [word for word, role in stated if word and word.strip() and role is None]
+    stated = zip((turn.role or "" for turn in conversation.turns), roles, strict=True)
+    return [word for word, role in stated if word.strip() and role is None]
 
 
 def is_by(turn: Turn, role: Role | None, names: Collection[str]) -> bool:
     """Return whether a turn is by one of these speakers or roles; without any, it is."""
     if not names or turn.speaker in names or turn.role in names:
         return True
-    stated = (turn.role or "").strip().casefold()
-    words = {name.strip().casefold() for name in names}
-    return (bool(stated) and stated in words) or role in words
+    words = {name.strip().casefold() for name in names} - {""}
+    return (turn.role or "").strip().casefold() in words or role in words
 
 
 def is_tool_traffic(turn: Turn) -> bool:
@@ -137,8 +135,8 @@ def is_tool_traffic(turn: Turn) -> bool:
         return False
     content = turn.meta.get("content")
     parts = content if isinstance(content, list) else []
-    kinds = [str(part.get("type")) for part in parts if isinstance(part, dict)]
-    return any(turn.meta.get(name) for name in _CALLS) or any(TOOL in kind for kind in kinds)
+    is_part = any(TOOL in str(part.get("type")) for part in parts if isinstance(part, dict))
+    return is_part or bool(turn.meta.get("tool_calls") or turn.meta.get("function_call"))
 
 
 def unspoken(turns: Sequence[Turn]) -> list[bool]:
@@ -157,11 +155,6 @@ def prompt_role(turn: Turn, last: Turn) -> Role:
     if turn.role:
         return ASSISTANT if role == ASSISTANT else USER
     return USER if turn.speaker == last.speaker else ASSISTANT
-
-
-def partner_of(speaker: str) -> str:
-    """Return the name of the second speaker where a record names one alone: A unless A spoke."""
-    return _PARTNER.get(speaker, "A")
 
 
 def _plain(name: str | None) -> str:

@@ -30,9 +30,6 @@ if TYPE_CHECKING:
 
     Columns: TypeAlias = Mapping[str, str]
 
-_DELIMITERS = "\t,;|"
-_MOST_LINES = 1_000
-_MOST_BYTES = 1 << 20
 _REFERENCE = re.compile(r"references?(?:_?\d+)?")
 PARTS = {
     "conversation": (
@@ -65,9 +62,7 @@ MOST_ROWS = 20
 BATCH = 256
 """Rows that are held as Python objects at a time."""
 PARQUET, ARROW, STREAM = b"PAR1", b"ARROW1\0\0", b"\xff\xff\xff\xff"
-"""First bytes of each; no text begins as a message of a stream does."""
-LONGEST_SCHEMA = 1 << 24
-_UNREADABLE = (ValueError, OverflowError, OSError)
+"""First bytes of each."""
 LOOK_AT = 8
 """Rows that are looked at to see their layout."""
 
@@ -83,8 +78,7 @@ class Row(NamedTuple):
 class Header:
     """The parts of the columns of a table; columns without a part are meta.
 
-    A row is a ``response``, a ``turn`` or a ``pair`` of turns; ``group`` is the column with the id
-    of the conversation.
+    ``kind`` is that of a row; ``group`` the column with the id of the conversation.
     """
 
     def __init__(
@@ -232,15 +226,14 @@ def _part(row: Row, header: Header) -> Part:
         if (question := record.pop("question")).strip():
             asked = [Turn(USER, question, USER, record.get("time"))]
         record |= {"text": record.pop("answer"), "speaker": ASSISTANT, "role": ASSISTANT}
-    return Part(group, lambda before: [*asked, turn(record, "AB"[before % 2])])
+    return Part(group, [*asked, turn(record, "")])
 
 
 def _text_rows(source: Iterator[Line], delimiter: str) -> Iterator[Row]:
     """Yield the rows of a table in text.
 
     A row runs over several lines only inside quotes that are closed within 1,000 lines and 1 MiB.
-    If they are not, the first line alone is the broken row, and the next line is tried. In a
-    table with tabs, such a line is taken as it stands, quotes and all.
+    Else the first line alone is broken (with tabs: taken as it stands), and the next is tried.
     """
     waiting: deque[Line] = deque()
     held: list[Line] = []  # lines of a row behind its first
@@ -254,7 +247,7 @@ def _text_rows(source: Iterator[Line], delimiter: str) -> Iterator[Row]:
         while (line := following()) is not None:
             held.append(line)
             size += len(line.data)
-            if len(held) >= _MOST_LINES or size > _MOST_BYTES:
+            if len(held) >= 1_000 or size > 1 << 20:
                 raise FieldError(None, "a quote is not closed within 1,000 lines or 1 MiB")
             yield line.text() + "\n"
 
@@ -280,7 +273,7 @@ def _text_rows(source: Iterator[Line], delimiter: str) -> Iterator[Row]:
 def _best_header(text: str, columns: Columns | None) -> Header:
     """Return the header of the delimiter that gives columns with a part."""
     headers = []
-    for delimiter in _DELIMITERS:
+    for delimiter in "\t,;|":
         try:
             names = next(csv.reader([text], delimiter=delimiter), [])
         except csv.Error:
@@ -342,18 +335,17 @@ def check_arrow() -> None:
         ) from None
 
 
-def from_table(
-    table: pyarrow.Table, name: str = "table", columns: Columns | None = None
-) -> TableRead:
+def _unreadable() -> tuple[type[Exception], ...]:
+    """Return the errors of pyarrow about damaged data."""
+    import pyarrow
+
+    return pyarrow.ArrowException, MemoryError, OSError, OverflowError, ValueError
+
+
+def from_table(table: pyarrow.Table, columns: Columns | None = None) -> TableRead:
     """Return the conversations of a table; rows of one conversation need not stand together.
 
-    Args:
-        table: The table.
-        name: Name of the table in messages.
-        columns: Names of columns by what they are; see :func:`grice.read`.
-
-    Raises:
-        InputError: If its columns hold no conversations.
+    ``columns`` are as of :func:`grice.read`; InputError if there are no conversations.
     """
     columns = columns or {}
     check_parts(columns)
@@ -367,11 +359,10 @@ def from_table(
         order = sorted(range(len(names)), key=lambda place: first.setdefault(names[place], place))
         table, numbers = table.take(order), [place + 1 for place in order]
     rows = _arrow_rows(table.to_batches(max_chunksize=BATCH), iter(numbers))
-    return _read_rows(rows, form, header, name, columns)
+    return _read_rows(rows, form, header, "table", columns)
 
 
 def _read_arrow(lines: Input, name: str, columns: Columns | None = None) -> Iterator[Found]:
-    """Return the conversations of a file."""
     check_arrow()
     columns = columns or {}
     try:
@@ -385,7 +376,7 @@ def _read_arrow(lines: Input, name: str, columns: Columns | None = None) -> Iter
         records = _read_rows(chain(first, rows), form, header, name, columns).records
     except FieldError as bad:
         raise InputError(f"{name}: {bad.problem}") from None
-    except (OSError, ValueError) as error:  # of pyarrow, too
+    except _unreadable() as error:
         raise InputError(f"{name}: cannot be read: {excerpt(os_reason(error), 300)}") from None
     return _until_broken(records, name)
 
@@ -415,7 +406,7 @@ def _opened(file: BinaryIO) -> tuple[Sequence[str], Iterable[pyarrow.RecordBatch
 def _until_broken(records: Iterator[Found], name: str) -> Iterator[Found]:
     try:
         yield from records
-    except (OSError, ValueError) as error:
+    except _unreadable() as error:
         reason = excerpt(os_reason(error), 300)
         problem = f"the file is damaged here ({reason}); what stood before was read"
         yield FieldError(None, problem).at(name)
@@ -450,22 +441,18 @@ def _arrow_rows(batches: Iterable[pyarrow.RecordBatch], numbers: Iterator[int]) 
             try:
                 for cells in _cells(part):
                     yield Row(next(numbers), cells)
-            except _UNREADABLE:  # one row spoils the conversion of all: each is tried for itself
+            except _unreadable():  # one row spoils the conversion of all: each is tried for itself
                 for place, number in zip(range(part.num_rows), numbers, strict=False):
                     try:
                         yield Row(number, _cells(part.slice(place, 1))[0])
-                    except _UNREADABLE as error:
+                    except _unreadable() as error:
                         problem = f"holds a value that cannot be read: {os_reason(error)}"
                         yield Row(number, [], problem)
 
 
 def _cells(batch: pyarrow.RecordBatch) -> list[list[Any]]:
-    """Return the cells of each row; an error if a value, or the place of one, is invalid."""
-    try:
-        batch.validate(full=True)
-    except ValueError as error:
-        if "UTF8" not in str(error):  # a text of one row; anything else can end the process
-            raise
+    """Return the cells of each row; an error if one is invalid, which could end the process."""
+    batch.validate(full=True)
     return [list(row.values()) for row in batch.to_pylist()]
 
 
@@ -492,7 +479,7 @@ def _cell(value: object) -> str:
 
 def _sniff_stream(prefix: bytes) -> float:
     length = int.from_bytes(prefix[4:8], "little", signed=True)
-    return float(prefix.startswith(STREAM) and 0 < length < LONGEST_SCHEMA)
+    return float(prefix.startswith(STREAM) and 0 < length < 1 << 24)
 
 
 FORMATS = (

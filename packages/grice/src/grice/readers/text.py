@@ -29,9 +29,6 @@ _SPEECH = re.compile(
     r"(?P<name>[^\W_](?:[\w.'’&#@()/-]| (?! )){0,39}?)[ \t]?:(?:[ \t]+|$)(?P<text>.*)",
     re.DOTALL,
 )
-_MOST_WORDS = 4
-_LOOK_AT = 500
-_RULES = "=-*_~#"
 
 
 def speech(line: str) -> Turn | None:
@@ -41,7 +38,7 @@ def speech(line: str) -> Turn | None:
     True
     """
     match = _SPEECH.match(line) if ":" in line else None
-    if match is None or match["name"].count(" ") >= _MOST_WORDS:
+    if match is None or match["name"].count(" ") > 3:
         return None
     return Turn(match["name"], match["text"], time=match["boxed"] or match["bare"])
 
@@ -85,7 +82,7 @@ def _separator(text: str) -> str | None:
     """Return the id in a line between conversations, empty if it has none; else None."""
     text = text.strip()
     mark = text[:1]
-    if not mark or mark not in _RULES:
+    if not mark or mark not in "=-*_~#":
         return None
     rule, name = 3 * mark, text.strip(mark).strip()
     heading = text.lstrip("#")
@@ -97,10 +94,7 @@ def _separator(text: str) -> str | None:
 
 
 def _blank_separates(lines: Sequence[Line]) -> bool:
-    """Return whether a blank line separates conversations: not beside other separators.
-
-    Nor does it if every turn stands alone between blank lines.
-    """
+    """Return whether blank lines separate conversations, and neither rules nor single turns."""
     turns = most = 0
     for line in lines:
         text = line.data.decode("utf-8", "replace")
@@ -113,7 +107,7 @@ def _blank_separates(lines: Sequence[Line]) -> bool:
 
 def _read_transcript(lines: Iterable[Line], name: str) -> Iterator[Found]:
     ahead = iter(lines)
-    first = list(islice(ahead, _LOOK_AT))
+    first = list(islice(ahead, 500))
     blank_separates = _blank_separates(first)
     now = _Transcript(1)
     blanks = 0
@@ -161,10 +155,10 @@ def _sniff_transcript(prefix: bytes) -> float:
 
 
 class Part(NamedTuple):
-    """Turns that a line adds to the conversation of an id, made by the number of those before."""
+    """Turns that a line adds to the conversation of an id; A and B are those without a speaker."""
 
     id: str | None
-    turns: Callable[[int], list[Turn]]
+    turns: Sequence[Turn]
     ends: bool = False
 
 
@@ -199,7 +193,8 @@ def grouped(items: Iterable[Item], name: str, parse: Callable[[Item], Part]) -> 
         elif bad:
             broken = bad
         bad = 0
-        turns += part.turns(len(turns))
+        for turn in part.turns:
+            turns.append(turn if turn.speaker else replace(turn, speaker="AB"[len(turns) % 2]))
         if part.ends:
             yield ended()
             turns = []
@@ -222,7 +217,7 @@ def _dailydialog_part(line: Line) -> Part:
     if not any(parts):
         raise FieldError("turns", "no turn")
     turns = [Turn("AB"[index % 2], part) for index, part in enumerate(parts)]
-    return Part(None, lambda _: turns, ends=True)
+    return Part(None, turns, ends=True)
 
 
 def _unescaped(value: str) -> str:
@@ -252,7 +247,7 @@ def _parlai_part(line: Line) -> Part:
     if stated is not None:
         label, *others = map(_unescaped, stated.split("|"))
         turns.append(Turn("B", label, references=tuple(others), meta={} if turns else meta))
-    return Part(None, lambda _: turns, done)
+    return Part(None, turns, done)
 
 
 def _is_parlai(line: bytes) -> bool:

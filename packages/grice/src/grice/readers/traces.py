@@ -63,16 +63,14 @@ def _conversations(calls: Iterable[Call | RecordError]) -> Iterator[Found]:
         held += 1
         if held > MOST_CALLS:
             waiting.move_to_end(call.conversation)
-            _, over = waiting.popitem(last=False)
+            over = waiting.popitem(last=False)[1]
             held -= len(over)
             yield _merged(over)
     yield from map(_merged, waiting.values())
 
 
 def _merged(calls: Sequence[Call]) -> Conversation:
-    best: dict[str, int] = {}
-    for call in calls:
-        best[call.trace] = max(call.rank, best.get(call.trace, call.rank))
+    best = {call.trace: call.rank for call in sorted(calls, key=lambda call: call.rank)}
     turns: list[Turn] = []
     targets: list[int] = []
     meta: dict[str, Json] = {}
@@ -132,9 +130,8 @@ def _first(item: dict[str, Any], *paths: str) -> str:
 class Tracer(msgspec.Struct, frozen=True, kw_only=True):
     """Paths into an object that a tracer exports for one call; the first that is there counts.
 
-    The root of a trace, which has no ``parent``, is what the user saw; where it is missing, spans
-    count whose ``type`` is one of ``model``; with ``model_first`` these count before it. A
-    ``span`` of another type without anything sent and returned is passed over.
+    Of a trace its root counts, which has no ``parent``; without it (or first, by ``model_first``)
+    spans whose ``type`` is one of ``model``. Another ``span`` without messages is passed over.
     """
 
     sent: str
@@ -147,14 +144,13 @@ class Tracer(msgspec.Struct, frozen=True, kw_only=True):
     model: tuple[str, ...] = ()
     model_first: bool = False
     meta: dict[str, tuple[str, ...]] = {}
-    error: str = ""
     span: tuple[str, ...] = ()
 
     def calls(self, item: dict[str, Any], otherwise: str) -> list[Call]:
         """Return the call of an object, none if it is about something else or nothing was said."""
         is_root = not _first(item, *self.parent)
         is_model = str(_at(item, self.type)).upper() in self.model
-        if not is_root and not is_model:
+        if not (is_root or is_model):
             return []
         sent, returned = (json_of(_at(item, path)) for path in (self.sent, self.returned))
         sent_field, field = self.sent.rpartition("/")[2], self.returned.rpartition("/")[2]
@@ -162,8 +158,6 @@ class Tracer(msgspec.Struct, frozen=True, kw_only=True):
             if _first(item, *self.span) and not is_model:
                 return []
             raise FieldError(sent_field, "missing; export with input and output")
-        if not returned and (problem := _first(item, self.error)):
-            raise FieldError(field, f"missing: the run failed with {problem[:80]!r}")
         if returned is None:
             raise FieldError(field, "missing: the call failed, or half of it was lost")
         history = turns_in(history_of, sent, sent_field)
@@ -200,7 +194,6 @@ LANGSMITH = Tracer(
     type="run_type",
     model=("LLM",),
     meta={"name": ("name",)},
-    error="error",
 )
 MLFLOW = Tracer(
     sent="attributes/mlflow.spanInputs",
@@ -252,6 +245,14 @@ SPANS = Tracer(  # of what _span makes of a span of OpenTelemetry or Phoenix
 def _is_langfuse(item: dict[str, Any]) -> bool:
     own = {"sessionId", "session_id", "traceId", "trace_id", "bookmarked", "htmlPath"}
     return {"input", "output"} <= item.keys() and bool(own & item.keys())
+
+
+def _is_langsmith(run: dict[str, Any]) -> bool:
+    return {"run_type", "inputs"} <= run.keys()
+
+
+def _is_mlflow(trace: dict[str, Any]) -> bool:
+    return isinstance(trace.get("info"), dict) and _at(trace, "data/spans") is not None
 
 
 def _mlflow_calls(trace: dict[str, Any], otherwise: str) -> list[Call]:
@@ -434,9 +435,9 @@ def _span(fields: dict[str, Any], shared: dict[str, Any]) -> dict[str, Any]:
     """Return a span by dotted names, or a log record as a span with one event."""
     stated = fields.get("attributes")
     own = _attributes(stated) if isinstance(stated, list) else _flat(fields)
-    context = ("context.{}", "context/{}", "spanContext/{}")
+    context = ("", "context.", "context/", "spanContext/")
     trace, number = (
-        _first(fields, camel, snake, *(path.format(snake) for path in context)).removeprefix("0x")
+        _first(fields, camel, *(path + snake for path in context)).removeprefix("0x")
         for camel, snake in (("traceId", "trace_id"), ("spanId", "span_id"))
     )
     return {
@@ -477,14 +478,11 @@ def _read_spans(lines: Iterable[Line], name: str) -> Iterator[Found]:
                 span = _span(fields, shared)
                 if not span["events"] and not any(key.startswith(OWN) for key in span):
                     continue
-                key = (
-                    span["trace_id"] or f"{name}:{line.number}",
-                    span["span_id"] or str(len(spans)),
-                )
+                trace = span["trace_id"] or f"{name}:{line.number}"
+                key = trace, span["span_id"] or str(len(spans))
                 _, held = spans.setdefault(key, (line.number, span))
                 if held is not span:
-                    events = held["events"] + span["events"]
-                    held.update(span, events=events)
+                    held.update(span, events=held["events"] + span["events"])
                 if len(spans) > MOST_CALLS:
                     yield from calls_of(*spans.popitem(last=False)[1])
         except (AttributeError, TypeError, ValueError) as error:
@@ -498,22 +496,15 @@ def _read_spans(lines: Iterable[Line], name: str) -> Iterator[Found]:
     return _conversations(all_calls())
 
 
+def _is_phoenix(span: dict[str, Any]) -> bool:
+    return "span_kind" in span and any(name.startswith(("attributes", "context")) for name in span)
+
+
 def _is_otel(record: dict[str, Any]) -> bool:
     if "resourceSpans" in record or "resourceLogs" in record:
         return True
-    attributes = record.get("attributes")
-    if not isinstance(attributes, dict) or "name" not in record:
-        return False
-    return any(key.startswith(OWN) for key in _flat(attributes))
-
-
-def _is_phoenix(record: dict[str, Any]) -> bool:
-    return any(
-        isinstance(span, dict)
-        and "span_kind" in span
-        and any(name.startswith(("attributes", "context")) for name in span)
-        for span in _unwrapped(record)[:1]
-    )
+    own = _flat(record.get("attributes")) if "name" in record and "span_kind" not in record else {}
+    return any(key.startswith(OWN) for key in own)
 
 
 def _unwrapped(record: dict[str, Any]) -> list[Any]:
@@ -522,56 +513,50 @@ def _unwrapped(record: dict[str, Any]) -> list[Any]:
     return next((items for items in lists if isinstance(items, list)), [record])
 
 
-def _export(
-    name: str,
-    summary: str,
-    is_item: Callable[[dict[str, Any]], bool],
-    calls_of: Callable[[dict[str, Any], str], Iterable[Call]],
-) -> Format:
-    """Return a format with an object a call; ``calls_of`` also gets a name for its trace."""
-
-    def fits(record: dict[str, Any]) -> bool:
-        return any(isinstance(item, dict) and is_item(item) for item in _unwrapped(record)[:1])
-
-    def read(lines: Iterable[Line], file: str) -> Iterator[Found]:
-        def calls(line: Line) -> Iterator[Call | RecordError]:
-            for place, item in enumerate(_unwrapped(line.record())):
-                try:
-                    fields = expect(item, dict, "an object, {…}")
-                    yield from calls_of(fields, f"{file}:{line.number}:{place}")
-                except FieldError as bad:
-                    yield bad.at(file, line.number)
-
-        return _conversations(parsed_lines(lines, file, calls))
-
-    return Format(name, summary, partial(confidence, fits=fits), read)
+def _fits(record: dict[str, Any], is_item: Callable[[dict[str, Any]], bool]) -> bool:
+    return any(isinstance(item, dict) and is_item(item) for item in _unwrapped(record)[:1])
 
 
-FORMATS = (
-    _export("langfuse", "Langfuse: traces or observations", _is_langfuse, LANGFUSE.calls),
-    _export(
-        "langsmith",
-        "LangSmith: runs",
-        lambda run: {"run_type", "inputs"} <= run.keys(),
-        LANGSMITH.calls,
-    ),
-    _export(
-        "mlflow",
-        "MLflow: traces (`Trace.to_json`)",
-        lambda trace: isinstance(trace.get("info"), dict) and _at(trace, "data/spans") is not None,
-        _mlflow_calls,
-    ),
-    _export("openai", "OpenAI: requests beside responses", _is_openai, _openai_calls),
-    Format(
-        "phoenix",
-        "Phoenix: spans of its API or data frames",
-        partial(confidence, fits=_is_phoenix),
-        _read_spans,
-    ),
-    Format(
-        "otel",
-        "OpenTelemetry: traces with GenAI attributes, as OTLP's JSON or a span a line",
-        partial(confidence, fits=_is_otel),
-        _read_spans,
-    ),
+def _read_items(
+    calls_of: Callable[[dict[str, Any], str], list[Call]], lines: Iterable[Line], file: str
+) -> Iterator[Found]:
+    """Read a call an item; ``calls_of`` also gets a name for its trace."""
+
+    def calls(line: Line) -> Iterator[Call | RecordError]:
+        for place, item in enumerate(_unwrapped(line.record())):
+            try:
+                fields = expect(item, dict, "an object, {…}")
+                yield from calls_of(fields, f"{file}:{line.number}:{place}")
+            except FieldError as bad:
+                yield bad.at(file, line.number)
+
+    return _conversations(parsed_lines(lines, file, calls))
+
+
+_SPANS = "OpenTelemetry: traces with GenAI attributes, as OTLP's JSON or a span a line"
+FORMATS = tuple(
+    Format(name, summary, partial(confidence, fits=partial(_fits, is_item=is_item)), read)
+    for name, summary, is_item, read in (
+        (
+            "langfuse",
+            "Langfuse: traces or observations",
+            _is_langfuse,
+            partial(_read_items, LANGFUSE.calls),
+        ),
+        ("langsmith", "LangSmith: runs", _is_langsmith, partial(_read_items, LANGSMITH.calls)),
+        (
+            "mlflow",
+            "MLflow: traces (`Trace.to_json`)",
+            _is_mlflow,
+            partial(_read_items, _mlflow_calls),
+        ),
+        (
+            "openai",
+            "OpenAI: requests beside responses",
+            _is_openai,
+            partial(_read_items, _openai_calls),
+        ),
+        ("phoenix", "Phoenix: spans of its API or data frames", _is_phoenix, _read_spans),
+        ("otel", _SPANS, _is_otel, _read_spans),
+    )
 )
