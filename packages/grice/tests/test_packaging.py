@@ -1,4 +1,4 @@
-"""The distributions of the repository: one version, pinned to each other, with their terms."""
+"""The distributions of the repository: versions, terms, names in the core, and variables."""
 
 from __future__ import annotations
 
@@ -62,3 +62,36 @@ def test_the_recipe_for_conda_requires_what_pip_does():
     assert {line.strip("- ").replace(" ", "") for line in run.splitlines()} - {"python>=3.11"} == (
         wanted
     )
+
+
+NAMES = re.compile(
+    r"\b(grice_tasks|grice_annotate|grice_research|cider|explagraphs|situatedgen|nado|steering)\b",
+    re.IGNORECASE,
+)
+ALLOWED = {"data/commands.toml"}
+"""The table of data that says which package brings a command."""
+TEXTS = {".py", ".toml", ".json", ".html", ".j2", ".js", ".css", ".md", ".tsv", ".txt"}
+
+
+def named(folder):
+    """Yield each place of a folder that names a distribution or a task: file, line and name."""
+    for path in sorted(folder.rglob("*")):
+        place = path.relative_to(folder).as_posix()
+        if path.suffix in TEXTS and place not in ALLOWED:
+            for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
+                yield from (f"{place}:{number}: {found[0]}" for found in NAMES.finditer(line))
+
+
+def test_the_core_names_no_other_distribution_and_no_task():
+    assert list(named(Path(grice.__file__).parent)) == []
+
+
+def test_every_variable_of_grice_is_on_the_page():
+    page = (ROOT / "docs/settings.md").read_text("utf-8")
+    sources = [*(ROOT / "packages").glob("*/src/**/*.py"), *(ROOT / "bench").rglob("*.py")]
+    read = {
+        name
+        for source in sources
+        for name in re.findall(r'"((?:GRICE|HF|UV)_[A-Z_]+)"', source.read_text("utf-8"))
+    }
+    assert {name for name in read if f"`{name}`" not in page} == set()

@@ -107,8 +107,9 @@ def streaming(path: Path) -> Iterator[BinaryIO]:
         with os.fdopen(opened, "wb") as file:
             yield file
     except OSError as error:
-        if isinstance(error, BrokenPipeError) and number == STDOUT:
-            raise  # the reader has closed it
+        of_another_file = error.filename is not None and str(error.filename) != str(path)
+        if of_another_file or (isinstance(error, BrokenPipeError) and number == STDOUT):
+            raise  # such as of standard output that its reader has closed
         raise cannot_write(path, error) from error
 
 

@@ -47,7 +47,7 @@ def test_examples_are_scored_with_a_report(tmp_path, capsys):
     assert main(["score", *files, "-o", str(out), "--report", str(report)]) == 0
     shown = capsys.readouterr().out
     assert "10 conversations, 143 turns" in shown
-    assert "lowest relevance" in shown
+    assert "\n\nlowest relevance\n" in shown
     assert max(len(line) for line in shown.splitlines()) <= 80
     scores = scores_in(out.read_text("utf-8"))
     assert Counter(score["metric"] for score in scores) == {"relevance": 122, "repetition": 122}

@@ -49,33 +49,18 @@ COMMAND_GROUP = "grice.commands"
 """Entry point group of commands that other distributions add."""
 
 COMMANDS = {
-    "find bad replies": {
-        "score": "scores:score",
-        "review": "scores:review",
-        "explain": "scores:explain",
-        "report": "scores:report",
-    },
-    "compare systems and decide": {
-        "compare": "decide:compare",
-        "gate": "decide:gate",
-        "rerank": "decide:rerank",
-    },
+    "find bad replies": dict.fromkeys(("score", "review", "explain", "report"), "scores"),
+    "compare systems and decide": dict.fromkeys(("compare", "gate", "rerank"), "decide"),
     "evaluate metrics": {
-        "meta-eval": "evaluate:meta_eval",
-        "calibrate": "decide:calibrate",
-        "estimate": "decide:estimate",
-        "audit": "evaluate:audit",
-        "perturb": "evaluate:perturb",
+        **dict.fromkeys(("meta-eval", "audit", "perturb"), "evaluate"),
+        **dict.fromkeys(("calibrate", "estimate"), "decide"),
     },
     "metrics, models and knowledge": {
-        "list": "system:list_metrics",
-        "models": "models:MODELS",
-        "kb": "models:KB",
-        "doctor": "system:doctor",
+        "list": "system", "models": "models", "kb": "models", "doctor": "system"
     },
-    "serve": {"serve": "system:serve"},
-}
-"""Commands of the core by their heading in the help page, each with its place."""
+    "serve": {"serve": "system"},
+}  # fmt: skip
+"""Modules of the core's commands by their name, under the headings of the help page."""
 
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO})
 """Errors of a stream that nothing can be written to, without the name of a file."""
@@ -184,6 +169,11 @@ def command_parser(words: Sequence[str]) -> Parser:
             continue
         try:
             command: Any = distributions.load(entry)
+            text = getattr(command, "HELP", None) or about(getattr(command, "run", command))
+            subparser = subparsers.add_parser(name, help=text, description=text)
+            add_everywhere(subparser)
+            if name == chosen:  # only its arguments are needed, for which metrics are looked for
+                add_command(subparser, command, words)
         except Exception as error:
             if chosen is None:  # the help page lists the other commands
                 subparsers.add_parser(name, help=f"(cannot be loaded: grice {name} says why)")
@@ -193,11 +183,6 @@ def command_parser(words: Sequence[str]) -> Parser:
             raise InputError(
                 f"command {name!r} of {entry.dist.name}: {type(error).__name__}: {error}"
             ) from error
-        text = getattr(command, "HELP", None) or about(getattr(command, "run", command))
-        subparser = subparsers.add_parser(name, help=text, description=text)
-        add_everywhere(subparser)
-        if name == chosen:  # only its arguments are needed, for which metrics may be looked for
-            add_command(subparser, command, words)
     _group(parser, subparsers, entries)
     return parser
 
@@ -249,8 +234,9 @@ def find_commands() -> dict[str, metadata.EntryPoint]:
     """Return the commands of grice and of installed distributions; the core's take precedence."""
     found = {entry.name: entry for entry in distributions.entry_points(COMMAND_GROUP)}
     for names in COMMANDS.values():
-        for name, place in names.items():
-            found[name] = metadata.EntryPoint(name, f"grice.cli.commands.{place}", COMMAND_GROUP)
+        for name, module in names.items():
+            place = f"grice.cli.commands.{module}:{name.replace('-', '_')}"
+            found[name] = metadata.EntryPoint(name, place, COMMAND_GROUP)
     return dict(sorted(found.items()))
 
 

@@ -197,7 +197,6 @@ def _print_table(table: Table) -> None:
 
 
 def _print_pairs(rows: Iterable[Sequence[str]]) -> None:
-    """Print names and values side by side."""
     from rich.table import Table as RichTable
 
     grid = RichTable.grid(padding=(0, 2))

@@ -136,7 +136,6 @@ def _check_project(file: Path, options: dict[str, list[Value]], own: Path) -> No
 
 
 def _is_inside(place: str, folder: Path) -> bool:
-    """Return whether a place is in a folder, links followed."""
     try:
         return not is_url(place) and (folder / place).resolve().is_relative_to(folder.resolve())
     except (OSError, RuntimeError, ValueError):  # links in a circle, a zero byte

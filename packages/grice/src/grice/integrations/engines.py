@@ -222,7 +222,6 @@ def _grader(grading: bytes) -> Grader:
 
 
 def _on_dask(tasks: Sequence[bytes], address: str | None) -> Iterator[bytes]:
-    """Yield the answers of workers as they finish files, one task a file."""
     import dask
     from distributed import Client, LocalCluster, as_completed
 
@@ -249,7 +248,6 @@ class _Actor:
 
 
 def _on_ray(tasks: Sequence[bytes], address: str | None) -> Iterator[bytes]:
-    """Yield the answers of actors as they finish files, one actor a core."""
     import ray.data
 
     logging.getLogger("ray.data").setLevel(logging.ERROR)

@@ -60,7 +60,7 @@ class Diagnosis(msgspec.Struct, frozen=True):
         holds: Whether every score was the same in every arrangement, and nothing is wrong.
         arrangements: Each metric in each arrangement; empty if nothing could be scored.
         models: Digests of the installed models by name, of those that are whole.
-        fetched: Names of the models that were fetched (``grice models verify`` checks them).
+        fetched: Names of the models that were fetched.
         cache_size: Bytes of the cached model answers in the folder ``cache``.
     """
 
@@ -89,7 +89,7 @@ def diagnose(
         with suppress(metadata.PackageNotFoundError):
             versions[name] = metadata.version(name)
     models, problems = {}, []
-    for name, folder in shipped_models().items():
+    for name, folder in {**shipped_models(), **stored_models()}.items():
         try:
             models[name] = open_folder(folder).digest
         except ModelFolderError as error:

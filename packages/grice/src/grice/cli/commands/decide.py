@@ -103,7 +103,6 @@ def _left_out(metric: MetricDifference) -> Iterator[str]:
 
 
 def _moved_view(metric: MetricDifference) -> View:
-    """Show the conversations whose scores changed most, their items and the causes."""
     from grice.text.markup import as_read
 
     yield Lines(["", f"moved most in {metric.metric}"], style="bold")

@@ -109,7 +109,6 @@ def meta_eval(
 
 
 def _sets() -> Output:
-    """List the rated sets."""
     from grice.evaluation.datasets import known_sets
 
     return listing(
@@ -196,7 +195,6 @@ def _notes(block: Block) -> Iterator[str]:
 
 
 def _figure(estimate: Estimate | None) -> str:
-    """Format an estimate with its interval."""
     return "–" if estimate is None else f"{estimate.value:.3f}{_bounds(estimate)}"
 
 
@@ -388,7 +386,6 @@ def perturb(
         output: a conversation a line; default: standard output
     """
     from grice.evaluation.perturbed import judge_pairs, perturbed_pairs
-    from grice.files import write_lines
     from grice.perturb import material_for, named
 
     if list(files) in ([], ["list"]):
@@ -406,11 +403,8 @@ def perturb(
             raise InputError(f"--resource {text}: write NAME=VALUE")
         resources[name] = value
     material = material_for(kinds, sound, resources)
-    lines = _lines(sound, kinds, seed, material)
-    if output:
-        write_lines(output, (line.encode() for line in lines))
-    elif not score:
-        sys.stdout.writelines(lines)
+    if output or not score:
+        write_rows(_perturbed(sound, kinds, seed, material), output)
     status = PARTIAL if broken else DONE
     if not score:
         return status
@@ -421,24 +415,22 @@ def perturb(
     return Output([block], _perturbed_view(block), status)
 
 
-def _lines(
+def _perturbed(
     sound: Sequence[Conversation], kinds: Sequence[Perturbation], seed: int, material: Material
-) -> Iterator[str]:
-    from grice.data import to_json
+) -> Iterator[Conversation]:
     from grice.perturb import perturb_all
 
     for kind in kinds:
         written = 0
         for perturbed in perturb_all(sound, kind, seed=seed, material=material):
             written += 1
-            yield f"{to_json(perturbed)}\n"
+            yield perturbed
         whole = len(sound) - written
         left = f"; nothing to break in {whole:,}: left out" if whole else ""
         note(f"{kind.name}: {written:,} of {plural(len(sound), 'conversation')} broken{left}")
 
 
 def _perturbed_view(block: PerturbedBlock) -> View:
-    """Show the share of originals scored above their perturbed version, by kind."""
     yield Lines([f"{block.data} · original scored above its perturbed version"], style="bold")
     pairs = f"{plural(block.pairs, 'pair')} of {plural(block.sources, 'conversation')}"
     about = f"{pairs}; ties count half, chance is .500; in brackets 95 % intervals"
@@ -452,15 +444,12 @@ def _perturbed_view(block: PerturbedBlock) -> View:
 
 
 def _kinds() -> Output:
-    """List the kinds by level, and the mixtures."""
     from grice.perturb import MIXTURES, find_perturbations, named
 
-    kinds = list(find_perturbations().values())
-    levels = dict.fromkeys(("text", "semantic", *(kind.level for kind in kinds)))
-    groups = {level: [kind for kind in kinds if kind.level == level] for level in levels}
-    groups["mixtures"] = [named(name) for name in MIXTURES]
+    kinds = [(kind.level, kind) for kind in find_perturbations().values()]
+    kinds += [("mixtures", named(name)) for name in MIXTURES]
+    order = [*dict.fromkeys(("text", "semantic", *(level for level, _ in kinds)))]
     return listing(
         {"name": kind.name, "level": level, "about": kind.summary}
-        for level, group in groups.items()
-        for kind in group
+        for level, kind in sorted(kinds, key=lambda pair: order.index(pair[0]))
     )

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 from grice.cli.options import opened_models
-from grice.cli.output import DONE, UNMET, Output, listing, note
+from grice.cli.output import Output, listing, note
 from grice.errors import InputError
 from grice.tables import Lines, Table
 
@@ -118,26 +118,6 @@ def _places(models: Mapping[str, Path], more: Iterable[str] = ()) -> Output:
     return Output(rows, [*lines, Lines(more)])
 
 
-def verify(names: Sequence[str] = ()) -> Output:
-    """Compare models with the sha256 of their cards.
-
-    Args:
-        names (NAME): models; none means all
-    """
-    from grice.errors import ModelFolderError
-    from grice.models.store import stored_model, stored_models
-
-    problems = dict.fromkeys(names or stored_models(), "")
-    for name in problems:
-        try:
-            stored_model(name)
-        except ModelFolderError as error:
-            problems[name] = str(error)
-    rows = [{"name": name, "ok": not why, "problem": why} for name, why in problems.items()]
-    view = [Lines(f"{name}: {why or 'ok'}" for name, why in problems.items())]
-    return Output(rows, view, UNMET if any(problems.values()) else DONE)
-
-
 def path(name: str) -> Output:
     """Print the folder of a model.
 
@@ -186,9 +166,9 @@ def use(preset: str | None = None) -> Output:
     )
 
 
-MODELS = SimpleNamespace(
-    HELP="list, fetch, verify and choose models",
-    ACTIONS=(list_, get, add, verify, path, rm, use),
+models = SimpleNamespace(
+    HELP="list, fetch and choose models",
+    ACTIONS=(list_, get, add, path, rm, use),
 )
 
 SHIPPED = "builtin:atomic"
@@ -290,4 +270,4 @@ def _opened(kb: str) -> Iterator[tuple[StoredKnowledge, str]]:
         yield knowledge, models.folder(reference).card.licence
 
 
-KB = SimpleNamespace(HELP="search the knowledge base of commonsense", ACTIONS=(info, find, tails))
+kb = SimpleNamespace(HELP="search the knowledge base of commonsense", ACTIONS=(info, find, tails))

@@ -220,7 +220,6 @@ def _score_on_engine(
 
 
 def _summary_view(summary: Summary, worst: Review | None = None) -> View:
-    """Show a run: a line per metric, the lowest replies, and those to check first."""
     drawn = summary.sample
     of = f", drawn of {drawn.of:,} (seed {drawn.seed})" if drawn else ""
     conversations = plural(summary.conversations, "conversation")
@@ -232,13 +231,15 @@ def _summary_view(summary: Summary, worst: Review | None = None) -> View:
     yield Table(("metric", "mean", "95 % interval", "ok", "abstained", "failed"), rows)
     for metric in summary.metrics:
         if metric.lowest:
-            yield Lines(["", f"lowest {metric.metric}"], style="bold")
+            yield "\n"
+            yield Lines([f"lowest {metric.metric}"], style="bold")
         for low in metric.lowest:
             yield _turn(number(low.value), low.conversation, low.turn, low.text, low.reason)
     flawed = [item for item in worst.items if item.has_flaw] if worst else []
     if worst and flawed:
         title = "to look at first, by the probability that a person would mark it"
-        yield Lines(["", title], style="bold")
+        yield "\n"
+        yield Lines([title], style="bold")
         yield from _certain(worst)
         for item in flawed:
             why = f"{item.headline}, by {item.metric}" if item.metric else item.headline
@@ -246,7 +247,8 @@ def _summary_view(summary: Summary, worst: Review | None = None) -> View:
             yield _turn(item.certainty, item.conversation, item.turn, item.reply, why)
     if summary.skipped:
         skipped = plural(summary.skipped, "record")
-        yield Lines(["", f"{skipped} could not be read"], style="bold red")
+        yield "\n"
+        yield Lines([f"{skipped} could not be read"], style="bold red")
         yield Lines(summary.problems[:FIRST], indent=2)
         if summary.skipped > FIRST:
             yield Lines([f"… and {summary.skipped - FIRST:,} more"], indent=2)
@@ -350,7 +352,6 @@ def _scores_view(scores: Sequence[Score], texts: Sequence[str]) -> View:
 
 
 def _described(evidence: Evidence, texts: Sequence[str]) -> list[str]:
-    """Return a piece of evidence as lines of text."""
     from grice.data import FeatureEvidence, TripleEvidence, TurnEvidence
     from grice.text.markup import as_read
 
@@ -447,7 +448,6 @@ def _review_view(reviewed: Review) -> View:
 
 
 def _flagged_view(item: FlaggedTurn) -> Iterator[Lines]:
-    """Show one reply: its place, its text, and why it is listed."""
     from grice.text.markup import as_read
 
     place = f"{item.conversation} #{item.turn}"

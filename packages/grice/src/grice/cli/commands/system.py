@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from grice.tables import View
 
 
-def list_metrics(metric: str | None = None, *, plugin: Sequence[Path] = ()) -> Output:
+def list(  # noqa: A001 - the name of the command
+    metric: str | None = None, *, plugin: Sequence[Path] = ()
+) -> Output:
     """List metrics and formats, or describe one metric.
 
     Args:
@@ -34,7 +36,7 @@ def list_metrics(metric: str | None = None, *, plugin: Sequence[Path] = ()) -> O
     registry = find_metrics(plugin)
     for problem in (*registry.problems, *plugin_problems(), *find_formats().problems):
         warn(problem)
-    metrics = [registry.named(metric)] if metric else list(registry.metrics.values())
+    metrics = [registry.named(metric)] if metric else [*registry.metrics.values()]
     rows = (
         {
             # Protocols are classes, of use to code alone.
