@@ -24,6 +24,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -35,11 +36,9 @@ HERE = Path(__file__).parent
 ROOT = HERE.parent
 PUBLISHED = "data "  # how names of groups begin that need the published data sets
 SHOWN = 12  # lines of a difference that are printed
-LEFT_OUT = ("cache", "data", "__pycache__")
-"""Files that commands leave and that say nothing: the cache, and the data sets."""
+LEFT_OUT = ("cache", "data", "__pycache__")  # what commands leave and that says nothing
 
-
-TALKS: list[dict[str, object]] = [
+TALKS = [
     {"id": "keys", "turns": ["How was your day?", "I lost my keys and I feel happy.",
      "Oh no! Did you find them?", "Yes, they were in my bag, so I drove home."]},
     {"id": "job", "turns": [
@@ -185,22 +184,19 @@ SITUATED = [
 OUTPUTS = "July is summer in Australia. July is winter in China.\nPeople drink tea in England.\n"
 
 
+def write_lines(path: Path, rows: Iterable[object]) -> None:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+
+
 def write_inputs(folder: Path) -> None:
     """Write every input of the groups into a folder."""
-
-    def lines(name: str, rows: list[dict[str, object]]) -> None:
-        (folder / name).write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-
     shutil.copytree(ROOT / "examples", folder / "examples")
-    lines("talks.jsonl", TALKS)
-    lines("open.jsonl", OPEN)
-    lines("support.jsonl", SUPPORT)
-    lines("few.jsonl", [TALKS[0], TALKS[1], TALKS[6]])
-    lines("samples.jsonl", GRAPHS)  # type: ignore[arg-type]
-    lines("predicted.jsonl", PREDICTED)  # type: ignore[arg-type]
-    lines("questions.jsonl", QUESTIONS)
-    lines("situated.jsonl", SITUATED)
-    lines("generated_outputs.jsonl", [{"id": "0", "output": "July is summer in China."}])
+    for name, rows in {
+        "talks": TALKS, "open": OPEN, "support": SUPPORT, "few": [TALKS[0], TALKS[1], TALKS[6]],
+        "samples": GRAPHS, "predicted": PREDICTED, "questions": QUESTIONS, "situated": SITUATED,
+        "generated_outputs": [{"id": "0", "output": "July is summer in China."}],
+    }.items():  # fmt: skip
+        write_lines(folder / f"{name}.jsonl", rows)
     for name, text in (("broken.jsonl", BROKEN), ("calm.py", PLUGIN), ("api.py", API),
                        ("triples.tsv", TRIPLES), ("outputs.txt", OUTPUTS), ("empty.jsonl", ""),
                        ("not_utf8.jsonl", ""), ("rules.toml", "")):  # fmt: skip
@@ -216,9 +212,7 @@ def _formats(folder: Path) -> None:
     """Write the sample of each format that the page on formats shows."""
     folder.mkdir()
     page = (ROOT / "docs" / "formats.md").read_text("utf-8")
-    for name, text in re.findall(
-        r"^## (\w+)\n.*?^```text\n(.*?)^```", page, re.DOTALL | re.MULTILINE
-    ):
+    for name, text in re.findall(r"(?ms)^## (\w+)\n.*?^```text\n(.*?)^```", page):
         (folder / f"{name}.txt").write_text(text, "utf-8")
 
 
@@ -241,8 +235,8 @@ def _ratings(folder: Path) -> None:
         if i % 3:
             labels.append({"conversation": f"r{i}", "turn": 1, "rating": score})
     (folder / "train.csv").write_text(table.getvalue(), "utf-8")
-    for name, rows in (("rated.jsonl", rated), ("labels.jsonl", labels)):
-        (folder / name).write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    write_lines(folder / "rated.jsonl", rated)
+    write_lines(folder / "labels.jsonl", labels)
 
 
 class Case(NamedTuple):

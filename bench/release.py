@@ -67,14 +67,9 @@ def licences() -> dict[str, dict[str, object]]:
     """Return the licence and the data of each model that ships, as its card has them."""
     cards = sorted((ROOT / "packages").glob("*/src/*/models/*/card.toml"))
     read = {card.parent.name: tomllib.loads(card.read_text("utf-8")) for card in cards}
-    return {
-        name: {
-            "version": card.get("version"),
-            "licence": card.get("licence"),
-            "data": card.get("training", {}).get("data"),
-        }
-        for name, card in read.items()
-    }
+    return {name: {"version": card.get("version"), "licence": card.get("licence"),
+                   "data": card.get("training", {}).get("data")}
+            for name, card in read.items()}  # fmt: skip
 
 
 def main() -> None:
@@ -98,14 +93,11 @@ def main() -> None:
         kept = [Path(shutil.copy(file, arguments.folder)) for file in files]
     project = tomllib.loads((ROOT / "packages/grice/pyproject.toml").read_text("utf-8"))
     provenance = {
-        "commit": git("rev-parse", "HEAD"),
-        "tree": git("rev-parse", "HEAD^{tree}"),
-        "python": sys.version.split()[0],
-        "build-system": project["build-system"],
-        "tools": {name: version(name) for name in TOOLS},
-        "bundles": licences(),
+        "commit": git("rev-parse", "HEAD"), "tree": git("rev-parse", "HEAD^{tree}"),
+        "python": sys.version.split()[0], "build-system": project["build-system"],
+        "tools": {name: version(name) for name in TOOLS}, "bundles": licences(),
         "files": {file.name: digest(file) for file in kept},
-    }
+    }  # fmt: skip
     for name, content in (("sbom.json", parts), ("provenance.json", provenance)):
         kept.append(arguments.folder / name)
         kept[-1].write_text(json.dumps(content, indent=2) + "\n", "utf-8")

@@ -46,11 +46,9 @@ def agreement(preset: Preset, runs: Sequence[Run]) -> str:
     }  # fmt: skip
     shown = [figures.get(row) for row in rows.values() for figures in columns.values()]
     used = [figure for figure in (*shown, *best.values()) if figure in old]
-    said = notice(
-        [change for figure in used for change in old[figure]],
-        [f"grice bench {figure.bench}" for figure in used],
-        f"Figures with {MARK}",
-    )
+    changed = [change for figure in used for change in old[figure]]
+    commands = [f"grice bench {figure.bench}" for figure in used]
+    said = notice(changed, commands, f"Figures with {MARK}")
     title = " | ".join(f"{bench}: {', '.join(SETS[bench])}" for bench in SETS)
     lines = [
         ", with 95 % intervals; the last row is the best trivial baseline of each column.",

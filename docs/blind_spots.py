@@ -15,17 +15,14 @@ from grice_research.pages import changes, notice
 FLAWS = {
     "self contradiction": "contradicts its speaker's earlier turns",
     "partner contradiction": "contradicts or forgets the partner's turns",
-    "commonsense contradiction": "contradicts common sense",
-    "redundant": "repeats earlier content",
-    "ignore": "ignores the partner's turn",
-    "irrelevant": "is off topic",
-    "incorrect fact": "states something false",
-    "lack of empathy": "lacks empathy",
+    "commonsense contradiction": "contradicts common sense", "redundant": "repeats earlier content",
+    "ignore": "ignores the partner's turn", "irrelevant": "is off topic",
+    "incorrect fact": "states something false", "lack of empathy": "lacks empathy",
     "any of six flaws": "has any of the first six of these flaws",
     "RGM": "contradicts an earlier turn of the chatbot (RGM)",
     "DECODE": "contradicts an earlier turn of the chatbot (DECODE)",
     "breakdown": "breaks the conversation down",
-}
+}  # fmt: skip
 RULES = {
     "cosine_last_turn": "the more similar to the turn before, the better",
     "cosine_own_turns": "the less similar to its speaker's earlier turns, the better",
@@ -52,12 +49,9 @@ to the turn before, the better", stands beside it: a metric that is not better a
 
 """
 COLUMNS = (
-    "the reply …",
-    "detected, better than by a trivial baseline",
-    "detected, not better than by the best trivial baseline",
-    "not detected",
-    "misled",
-)
+    "the reply …", "detected, better than by a trivial baseline",
+    "detected, not better than by the best trivial baseline", "not detected", "misled",
+)  # fmt: skip
 UNSEEN = 2  # index of the column of undetected flaws, without the column of flaws
 FOOT = """\
 ## Limits without a figure

@@ -13,15 +13,12 @@ from grice_research.runs import Run
 
 BEGIN, END = "<!-- quality -->", "<!-- end of quality -->"
 ROWS = {
-    "review-large": "**grice `large`**",
-    "review-medium": "grice `medium`",
+    "review-large": "**grice `large`**", "review-medium": "grice `medium`",
     "review-small": "grice `small` with `-m relevance,repetition,sensibleness,user_frustration`",
     "review-small, default metrics": "grice `small`, the default",
-    "GPT-3.5": "GPT-3.5, published votes",
-    "cosine_last_turn": "*least similar to the turn before*",
-    "log_length": "*shortest first*",
-    "random order": "*random order*",
-}
+    "GPT-3.5": "GPT-3.5, published votes", "cosine_last_turn": "*least similar to the turn before*",
+    "log_length": "*shortest first*", "random order": "*random order*",
+}  # fmt: skip
 COSTS = {f"review-{name}": name for name in ("large", "medium")}
 COSTS["review-small, default metrics"] = "small"
 SETS = {"abc-eval": "any of six flaws", "planted-flaws": "any flaw"}
@@ -42,15 +39,9 @@ def with_table(page: str, runs: Sequence[Run], presets: str) -> str:
 
 
 def _table(runs: Sequence[Run], presets: str) -> Iterator[str]:
-    found = {
-        run.bench: {
-            (figure.row, figure.measure): figure
-            for figure in run.figures
-            if figure.on == SETS[run.bench]
-        }
-        for run in runs
-        if run.bench in SETS
-    }
+    found = {run.bench: {(each.row, each.measure): each for each in run.figures
+                         if each.on == SETS[run.bench]}
+             for run in runs if run.bench in SETS}  # fmt: skip
     benches = [bench for bench in SETS if bench in found]
     heads = [f"{TITLES[bench]}: {name}" for bench in benches for name in ("first 10 %", AREA)]
     yield f"| order of reading | {' | '.join(heads)} | 1,000 replies |"

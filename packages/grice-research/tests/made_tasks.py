@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import gzip
-import json
 from pathlib import Path
+
+from fake_metrics import packed
 
 CHAINS = [
     ("overslept", "missed the bus", "late for work", "buy a new clock"),
@@ -19,13 +20,6 @@ CHAINS = [
     ("missed my sister", "called her up", "glad to hear her", "visit her soon"),
 ]
 """What causes what, what that makes of somebody, and what is then wanted: one per dialogue."""
-
-
-def packed(path: Path, lines: list[dict]) -> Path:
-    """Write JSON lines, gzipped."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(gzip.compress("".join(json.dumps(line) + "\n" for line in lines).encode()))
-    return path
 
 
 def place(text: str, part: str) -> list[int]:
@@ -161,10 +155,3 @@ def situatedgen(folder: Path) -> None:
         packed(folder / "situatedgen" / f"statements_{name}.jsonl.gz", rows)
     for name, rows in pairs.items():
         packed(folder / "situatedgen" / f"{name}.jsonl.gz", rows)
-
-
-OPENERS = ["Do you like music?", "What did you eat?", "How was the trip?", "Any plans for June?"]
-SHORT, LONG = (
-    "Not really .",
-    "Yes , and I would love to hear more about yours , tell me everything .",
-)

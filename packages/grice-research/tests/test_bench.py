@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 import made_sets
+from fake_metrics import made_figure, made_run
 from grice.cli import main
 from grice.errors import InputError
 from grice.evaluation.datasets import known_sets, load_rated
@@ -17,18 +18,15 @@ from grice_research.context import BenchContext, measured
 from grice_research.figures import VERDICTS, Figure, figure, figures
 from grice_research.pages import bench_page, index_page
 from grice_research.published import Bench, Table, Task, bench_names, load_bench
-from grice_research.runs import Run, merged, read_runs, write_run
+from grice_research.runs import merged, read_runs, write_run
 
 KEYS = ["bench", "row", "measure", "value", "low", "high", "n", "published", "verdict", "command",
         "signature"]  # fmt: skip
 
 
 def small(**fields):
-    known = {
-        "id": "table 1",
-        "column_lines": ("fed_turn:overall | spearman | 40",),
-        "row_lines": "Theirs | 0.50*\nOther | 0.10\nLost | -\n",
-    }
+    known = {"id": "table 1", "column_lines": ("fed_turn:overall | spearman | 40",),
+             "row_lines": "Theirs | 0.50*\nOther | 0.10\nLost | -\n"}  # fmt: skip
     return Bench(title="T", paper="P", name="small", tables=(Table(**{**known, **fields}),))
 
 
@@ -40,6 +38,17 @@ def bench_context(folder, metrics=("log_length",), without=()):
     return BenchContext(folder, loaded, metrics, without)
 
 
+@pytest.fixture
+def folder(tmp_path):
+    made_sets.fed_turn(tmp_path)
+    return tmp_path
+
+
+def lengths(folder):
+    rated = load_rated(known_sets()["fed_turn"], folder)
+    return rated, [float(len(item.conversation.turns[-1].text)) for item in rated.items]
+
+
 def released(folder, values):
     """Write released scores of the made set."""
     path = folder / "rated" / "released_scores.json.gz"
@@ -47,7 +56,10 @@ def released(folder, values):
     path.write_bytes(gzip.compress(json.dumps(content).encode()))
 
 
-def figure_of(rows, row):
+def ours(folder, printed="0.50*", row="log_length (ours)", context=None, **fields):
+    """Return the figure of ours, or of another row, beside a printed one."""
+    fields = {"row_lines": f"Theirs | {printed}\n", "ours": {"log_length": "Theirs"}, **fields}
+    rows = figures(small(**fields), context or bench_context(folder))
     return next(figure for figure in rows if figure.row == row)
 
 
@@ -64,29 +76,24 @@ def test_every_published_table_can_be_read_and_names_what_is_there():
                     assert aspect in ("reply", "events and overall", "mean over aspects")
 
 
-def test_rows_without_released_scores_cannot_be_checked(tmp_path):
-    made_sets.fed_turn(tmp_path)
-    rows = list(figures(small(), bench_context(tmp_path)))
+def test_rows_without_released_scores_cannot_be_checked(folder):
+    rows = list(figures(small(), bench_context(folder)))
     assert [(figure.row, figure.published) for figure in rows] == [("Theirs", 0.5), ("Other", 0.1)]
-    assert {figure.verdict for figure in rows} == {"cannot be checked"}
-    assert {figure.value for figure in rows} == {None}
+    assert {(figure.verdict, figure.value) for figure in rows} == {("cannot be checked", None)}
 
 
 @pytest.mark.parametrize(
     ("printed", "verdict"), [("{:.2f}", "recomputed"), ("0.03", "not recomputed")]
 )
 def test_released_scores_are_measured_again_and_compared_to_the_printed_digits(
-    tmp_path, printed, verdict
+    folder, printed, verdict
 ):
-    made_sets.fed_turn(tmp_path)
-    rated = load_rated(known_sets()["fed_turn"], tmp_path)
-    scores = [float(len(item.conversation.turns[-1].text)) for item in rated.items]
-    released(tmp_path, scores)
+    rated, scores = lengths(folder)
+    released(folder, scores)
     true = measured("spearman", scores, rated, "overall").value
-    bench = small(
-        row_lines=f"Theirs | {printed.format(true)}\n", recomputed={"Theirs": "scores:theirs"}
+    figure = ours(
+        folder, printed.format(true), "Theirs", ours={}, recomputed={"Theirs": "scores:theirs"}
     )
-    (figure,) = figures(bench, bench_context(tmp_path))
     assert figure.verdict == verdict
     assert figure.value == true
     assert figure.low < figure.value < figure.high
@@ -94,77 +101,54 @@ def test_released_scores_are_measured_again_and_compared_to_the_printed_digits(
     assert "fed_turn@" in figure.signature
 
 
-def test_scores_that_are_low_where_people_rate_high_are_turned(tmp_path):
-    made_sets.fed_turn(tmp_path)
-    released(tmp_path, [float(i % 12) for i in range(40)])
-    rows = []
-    for source in ("scores:theirs", "-scores:theirs"):
-        bench = small(row_lines="Theirs | 0.5\n", recomputed={"Theirs": source})
-        rows += figures(bench, bench_context(tmp_path))
-    assert rows[0].value == pytest.approx(-rows[1].value)
+def test_scores_that_are_low_where_people_rate_high_are_turned(folder):
+    released(folder, [float(i % 12) for i in range(40)])
+    plain, turned = (ours(folder, row="Theirs", recomputed={"Theirs": source}).value
+                     for source in ("scores:theirs", "-scores:theirs"))  # fmt: skip
+    assert plain == pytest.approx(-turned)
 
 
-def test_ours_stands_beside_the_row_it_follows_and_baselines_have_no_verdict(tmp_path):
-    made_sets.fed_turn(tmp_path)
-    bench = small(ours={"log_length": "Theirs"}, baselines=("log_length",))
-    rows = list(figures(bench, bench_context(tmp_path)))
-    ours, baseline = figure_of(rows, "log_length (ours)"), figure_of(rows, "log_length")
-    assert (ours.published, ours.verdict) == (0.5, "beside: above")
-    assert ours.value > 0.9
+def test_ours_stands_beside_the_row_it_follows_and_baselines_have_no_verdict(folder):
+    beside = ours(folder, baselines=("log_length",))
+    baseline = ours(folder, row="log_length", baselines=("log_length",))
+    assert (beside.published, beside.verdict) == (0.5, "beside: above")
+    assert beside.value > 0.9
     assert (baseline.published, baseline.verdict) == (None, None)
-    assert baseline.value == ours.value
-    assert ours.command == "grice meta-eval log_length --on fed_turn:overall"
+    assert baseline.value == beside.value
+    assert beside.command == "grice meta-eval log_length --on fed_turn:overall"
 
 
 @pytest.mark.parametrize(
     ("printed", "verdict"),
     [("0.999", "beside: below"), ("-0.47", "beside: above"), ("{:.2f}", "beside: level")],
 )
-def test_another_method_stands_beside_a_printed_figure_with_its_sign(tmp_path, printed, verdict):
-    made_sets.fed_turn(tmp_path)
-    fields = {"ours": {"log_length": "Theirs"}}
-    true = figure_of(figures(small(**fields), bench_context(tmp_path)), "log_length (ours)").value
-    bench = small(row_lines=f"Theirs | {printed.format(true)}\n", **fields)
-    ours = figure_of(figures(bench, bench_context(tmp_path)), "log_length (ours)")
-    assert ours.verdict == verdict
+def test_another_method_stands_beside_a_printed_figure_with_its_sign(folder, printed, verdict):
+    assert ours(folder, printed.format(ours(folder).value)).verdict == verdict
 
 
-def test_released_scores_of_the_row_beside_are_compared_item_by_item(tmp_path):
-    made_sets.fed_turn(tmp_path)
-    rated = load_rated(known_sets()["fed_turn"], tmp_path)
-    scores = [float(len(item.conversation.turns[-1].text)) for item in rated.items]
-    released(tmp_path, [-score for score in scores])
-    bench = small(
-        row_lines="Theirs | -0.9\n",
-        ours={"log_length": "Theirs"},
-        recomputed={"Theirs": "scores:theirs"},
-    )
-    ours = figure_of(figures(bench, bench_context(tmp_path)), "log_length (ours)")
-    assert ours.difference[0] == pytest.approx(2 * ours.value, abs=0.05)
-    assert ours.difference[1] > 0
-    assert ours.verdict == "beside: above"
+def test_released_scores_of_the_row_beside_are_compared_item_by_item(folder):
+    released(folder, [-score for score in lengths(folder)[1]])
+    beside = ours(folder, "-0.9", recomputed={"Theirs": "scores:theirs"})
+    assert beside.difference[0] == pytest.approx(2 * beside.value, abs=0.05)
+    assert beside.difference[1] > 0
+    assert beside.verdict == "beside: above"
 
 
-def test_a_metric_or_a_task_that_is_not_built_is_not_measured(tmp_path):
-    made_sets.fed_turn(tmp_path)
-    later = figure_of(
-        figures(small(ours={"coherence": ""}), bench_context(tmp_path)), "coherence (ours)"
-    )
+def test_a_metric_or_a_task_that_is_not_built_is_not_measured(folder):
+    later = ours(folder, row="coherence (ours)", ours={"coherence": ""})
     assert (later.verdict, later.why) == (None, "there is no metric coherence yet")
-    bench = small(column_lines=("cider_nli:fold 1 | macro F1 | 9",), ours={"log_length": "Theirs"})
-    task = figure_of(figures(bench, bench_context(tmp_path)), "log_length (ours)")
+    task = ours(folder, column_lines=("cider_nli:fold 1 | macro F1 | 9",))
     assert (task.verdict, task.why) == (None, "this task is not built yet")
 
 
 def test_a_set_that_is_away_or_left_out_is_said_and_stops_nothing(tmp_path):
-    bench = small(ours={"log_length": ""})
     away = bench_context(tmp_path)
-    figure = figure_of(figures(bench, away), "log_length (ours)")
+    figure = ours(tmp_path, context=away)
     assert (figure.verdict, figure.why) == (None, "fed_turn is not in the data folder")
     assert "github.com/Shikib/fed" in away.missing["fed_turn"]
     made_sets.fed_turn(tmp_path)
     without = bench_context(tmp_path, without=("fed_turn",))
-    assert "left out" in figure_of(figures(bench, without), "log_length (ours)").why
+    assert "left out" in ours(tmp_path, context=without).why
 
 
 def test_the_cosine_is_that_of_the_worked_columns(tmp_path):
@@ -195,13 +179,9 @@ def test_a_table_that_contradicts_itself_is_refused(fields, message):
 
 
 def test_the_page_is_written_from_records(tmp_path):
-    figure = Figure(bench="b", table="t", row="A_B|C", kind="ours", on="s:overall",
-                    measure="spearman", published=0.5, value=0.4, low=0.3, high=0.5, n=9,
-                    verdict="beside: level", difference=(-0.1, -0.2, 0.1),
-                    signature="released:m")  # fmt: skip
-    run = Run(bench="b", title="T", paper="P", date="2026-01-02", version="1", command="grice x",
-              counts={"beside: level": 1}, figures=(figure,),
-              notes={"t": "mind"})  # fmt: skip
+    figure = made_figure("A_B|C", "released:m", table="t", on="s:overall", published=0.5, n=9,
+                         verdict="beside: level", difference=(-0.1, -0.2, 0.1))  # fmt: skip
+    run = made_run(figure, counts={"beside: level": 1}, notes={"t": "mind"})
     write_run(run, tmp_path / "records")
     assert read_runs(tmp_path / "records") == [run]
     page = bench_page(run, "../results.md")
@@ -217,19 +197,15 @@ def test_what_cannot_be_measured_today_stays_in_the_record_with_its_day(tmp_path
         return Figure(bench="b", table="", row=name, kind="ours", on="s", measure="f1", value=value)
 
     earlier = (row("at hand", 0.4), row("model gone", 0.5), row("row gone", 0.6))
-    run = Run(bench="b", title="T", paper="P", date="2026-01-02", version="1", command="grice x",
-              counts={}, figures=earlier, notes={})  # fmt: skip
+    run = made_run(*earlier)
     assert merged(earlier, tmp_path, "b") == list(earlier)
     write_run(run, tmp_path)
-    together = merged(
-        [row("new", 0.1), row("at hand", 0.7), row("model gone", None)], tmp_path, "b"
-    )
-    assert [(figure.row, figure.value, figure.date) for figure in together] == [
-        ("new", 0.1, ""),
-        ("at hand", 0.7, ""),
-        ("model gone", 0.5, "2026-01-02"),
-        ("row gone", 0.6, "2026-01-02"),
-    ]
+    today = [row("new", 0.1), row("at hand", 0.7), row("model gone", None)]
+    together = merged(today, tmp_path, "b")
+    found = [(figure.row, figure.value, figure.date) for figure in together]
+    day = "2026-01-02"
+    assert found[:2] == [("new", 0.1, ""), ("at hand", 0.7, "")]
+    assert found[2:] == [("model gone", 0.5, day), ("row gone", 0.6, day)]
     write_run(msgspec.structs.replace(run, date="2026-03-04", figures=tuple(together)), tmp_path)
     assert merged([], tmp_path, "b")[2].date == "2026-01-02"
     assert "measured 2026-01-02 |" in bench_page(*read_runs(tmp_path), "../results.md")
@@ -295,41 +271,25 @@ def test_records_in_the_repository_say_what_the_tables_say():
     ("name", "expected"),
     [
         # Golden: recomputed elsewhere from the same released scores, to four decimals.
-        (
-            "predictive_engagement",
-            {
-                ("Ctx_RUBER", "replies_generated:overall", "pearson"): 0.54677718,
-                ("Ctx_RUBER", "replies_600:overall", "spearman"): 0.54699721,
-                ("RUBER", "replies_human:overall", "spearman"): -0.01314036,
-                ("MLP BERT(max)", "replies_generated:overall", "pearson"): -0.09307054,
-                ("MLP BERT(mean) + Ctx_RUBER", "replies_generated:overall", "pearson"): 0.47500907,
-            },
-        ),
-        (
-            "deam",
-            {
-                ("DEAM", "fed_dialogue:coherent", "spearman"): 0.468217,
-                ("DEAM", "fed_dialogue:overall", "spearman"): 0.547225,
-            },
-        ),
-        (
-            "llm_judges",
-            {
-                ("UniEval", "usr_topicalchat:overall", "pearson"): 0.632796,
-                ("UniEval", "usr_topicalchat:natural", "spearman"): 0.513986,
-                ("UniEval", "usr_topicalchat:uses_knowledge", "within spearman"): 0.613823,
-                ("GPT-3.5-turbo, geval", "usr_topicalchat:natural", "pearson"): 0.393291,
-            },
-        ),
-        (
-            "accent",
-            {
-                ("annotators", "deco_all:events", "judges against the others, spearman"): 0.578258,
-                ("annotators", "deco_all:events and overall", "single ratings, spearman"): 0.862375,
-            },
-        ),
+        ("predictive_engagement", {
+            ("Ctx_RUBER", "replies_generated:overall", "pearson"): 0.54677718,
+            ("Ctx_RUBER", "replies_600:overall", "spearman"): 0.54699721,
+            ("RUBER", "replies_human:overall", "spearman"): -0.01314036,
+            ("MLP BERT(max)", "replies_generated:overall", "pearson"): -0.09307054,
+            ("MLP BERT(mean) + Ctx_RUBER", "replies_generated:overall", "pearson"): 0.47500907}),
+        ("deam", {
+            ("DEAM", "fed_dialogue:coherent", "spearman"): 0.468217,
+            ("DEAM", "fed_dialogue:overall", "spearman"): 0.547225}),
+        ("llm_judges", {
+            ("UniEval", "usr_topicalchat:overall", "pearson"): 0.632796,
+            ("UniEval", "usr_topicalchat:natural", "spearman"): 0.513986,
+            ("UniEval", "usr_topicalchat:uses_knowledge", "within spearman"): 0.613823,
+            ("GPT-3.5-turbo, geval", "usr_topicalchat:natural", "pearson"): 0.393291}),
+        ("accent", {
+            ("annotators", "deco_all:events", "judges against the others, spearman"): 0.578258,
+            ("annotators", "deco_all:events and overall", "single ratings, spearman"): 0.862375}),
     ],
-)
+)  # fmt: skip
 def test_released_scores_give_the_golden_correlations(data_folder, name, expected):
     bench = load_bench(name)
     # Nothing is scored: only what was released is measured again.
@@ -355,28 +315,25 @@ def of_task(monkeypatch, measure):
 
 
 def test_the_bench_of_a_task_gives_ours_baselines_and_printed_figures(tmp_path, monkeypatch):
+    half = Estimate(0.5, 0.4, 0.6, 0.95, 100, "share")
+    printed = {"row": "paper", "kind": "printed", "measure": "f1", "estimate": half}
+    mine = printed | {"row": "ours", "kind": "ours"}
+    other = printed | {"kind": "baseline"}
+
     def measure(context):
-        half = Estimate(0.5, 0.4, 0.6, 0.95, 100, "share")
-        yield figure(row="ours", measure="f1", estimate=half, kind="ours", published=0.45)
-        yield figure(
-            row="worse", measure="ged", estimate=half, kind="ours", published=0.3, lower=True
-        )
-        yield figure(row="never", measure="f1", estimate=half, kind="baseline")
-        yield figure(row="baseline", measure="f1", estimate=half, kind="baseline", published=-0.2)
-        yield figure(row="paper", measure="f1", estimate=half, kind="printed", published=0.502)
-        yield figure(row="lost", measure="f1", estimate=None, kind="printed", published=0.9)
+        yield figure(**mine, published=0.45)
+        yield figure(**mine | {"row": "worse", "measure": "ged"}, published=0.3, lower=True)
+        yield figure(**other)
+        yield figure(**other, published=-0.2)
+        yield figure(**printed, published=0.502)
+        yield figure(**printed | {"estimate": None}, published=0.9)
 
     rows = list(figures(of_task(monkeypatch, measure), bench_context(tmp_path)))
     verdicts = ["beside: level", "beside: below", None, "beside: above", "recomputed",
                 "cannot be checked"]  # fmt: skip
     assert [each.verdict for each in rows] == verdicts
     first = rows[0].public()
-    assert tuple(first[name] for name in ("row", "measure", "value", "n")) == (
-        "ours",
-        "f1",
-        0.5,
-        100,
-    )
+    assert [first[name] for name in ("row", "measure", "value", "n")] == ["ours", "f1", 0.5, 100]
 
 
 def test_a_task_without_its_data_says_what_is_missing(tmp_path, monkeypatch):

@@ -3,46 +3,29 @@
 from __future__ import annotations
 
 import gzip
-import json
 
 import numpy as np
 import pytest
 
+from fake_metrics import FakeContext, packed
 from grice.data import KnownTail
 from grice.errors import InputError
 from grice.knowledge.generative import Likelihood
 from grice_research.benches import atomic2020
 
+
+def query(head, relation, tails, greedy, beam):
+    return {"head": head, "relation": relation, "tails": tails, "comet_bart_greedy": greedy,
+            "comet_bart_beam": beam}  # fmt: skip
+
+
 QUERIES = [
-    {
-        "head": "PersonX runs",
-        "relation": "xReact",
-        "tails": ["tired", "none", "very tired"],
-        "comet_bart_greedy": "none",
-        "comet_bart_beam": ["none", "Tired.", "happy"],
-    },
-    {
-        "head": "PersonX runs",
-        "relation": "xWant",
-        "tails": ["to drink water"],
-        "comet_bart_greedy": "to rest",
-        "comet_bart_beam": ["to rest", "to drink water"],
-    },
-    {
-        "head": "chain",
-        "relation": "ObjectUse",
-        "tails": ["lock the bike"],
-        "comet_bart_greedy": "lock the door",
-        "comet_bart_beam": ["lock the door"],
-    },
-    {
-        "head": "PersonX sits",
-        "relation": "oReact",
-        "tails": ["none"],
-        "comet_bart_greedy": "happy",
-        "comet_bart_beam": ["happy"],
-    },
-]
+    query("PersonX runs", "xReact", ["tired", "none", "very tired"], "none",
+          ["none", "Tired.", "happy"]),
+    query("PersonX runs", "xWant", ["to drink water"], "to rest", ["to rest", "to drink water"]),
+    query("chain", "ObjectUse", ["lock the bike"], "lock the door", ["lock the door"]),
+    query("PersonX sits", "oReact", ["none"], "happy", ["happy"]),
+]  # fmt: skip
 SAMPLE = """head\trelation\ttail\tsource\tsplit
 PersonX eats\txReact\thappy\tF\ttrain
 PersonX sleeps\txReact\thappy\tF\ttrain
@@ -66,13 +49,7 @@ class Knowing:
         return [Likelihood(-1.0, -2.0) for _ in triples]
 
 
-class SmallContext:
-    def __init__(self, folder):
-        self.folder = folder
-
-    def models(self):
-        return self
-
+class SmallContext(FakeContext):
     def load(self, reference):
         return Knowing()
 
@@ -83,16 +60,14 @@ class SmallContext:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("data")
-    (folder / "atomic").mkdir()
-    lines = "\n".join(json.dumps(query) for query in QUERIES)
-    (folder / atomic2020.QUERIES).write_bytes(gzip.compress(lines.encode()))
+    packed(folder / atomic2020.QUERIES, QUERIES)
     (folder / atomic2020.TRAINING).write_bytes(gzip.compress(SAMPLE.encode()))
     return folder
 
 
 @pytest.fixture(scope="module")
 def rows(folder):
-    return {(row.row, row.measure): row for row in atomic2020.measure(SmallContext(folder))}
+    return {(row.row, row.measure): row for row in atomic2020.measure(SmallContext(None, folder))}
 
 
 def value(by_measure, row, measure):

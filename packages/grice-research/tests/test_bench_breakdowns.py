@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import gzip
-import json
-
-import numpy as np
 import pytest
 
-from grice.data import Score, TurnEvidence
+from fake_metrics import FakeContext, TurnMetric, figure_of, packed
 from grice.errors import InputError
-from grice.evaluation.review import STACKS, open_stack
+from grice.evaluation.review import STACKS
 from grice_research.benches import breakdowns
 from grice_research.benches._turns import FETCHED, metric_named, shipped_metrics
-from grice_research.context import metric_and_preset
 from grice_research.published import find_task
 
 
@@ -27,63 +22,19 @@ def write(folder, talks=60):
         labels = [{"turn": 1 + 2 * k, **dict(zip("OTX", v, strict=True))}
                   for k, v in enumerate(votes)]  # fmt: skip
         lines.append({"id": f"talk{i}", "system": "ab"[i % 2], "turns": turns, "labels": labels})
-    path = folder / breakdowns.FILE
-    path.parent.mkdir()
-    path.write_bytes(gzip.compress("\n".join(map(json.dumps, lines)).encode()))
+    packed(folder / breakdowns.FILE, lines)
 
 
-class Grader:
-    """Scores broken turns low; of a conversation it points at them."""
-
-    def __init__(self, name):
-        self.name = name
-
-    def score(self, talks):
-        for talk in talks:
-            bad = [i for i in talk.targets if talk.turns[i].text == "broken"]
-            if self.name in ("coherence", "user_frustration"):
-                evidence = tuple(TurnEvidence(i, -1.0) for i in bad)
-                yield Score(talk.id, None, self.name, 0.5, "ok", None, (), evidence, self.name)
-                continue
-            metric, preset = metric_and_preset(self.name)
-            own = "medium" if metric == "likelihood" else "small"
-            models = open_stack(f"review-{preset or own}").models
-            signature = f"{metric}:1|model:{models.get(metric, '')}@1a2b"
-            for i in talk.targets:
-                value = float(i not in bad)
-                yield Score(talk.id, i, metric, value, "ok", None, (), (), signature)
-
-
-class Letters:
-    def encode(self, texts):
-        return [np.array([text.count(c) for c in "aeiou"], np.float32) / 9 for text in texts]
-
-
-class Context:
-    def __init__(self, folder):
-        self.folder = folder
-
-    def grader(self, name):
-        return Grader(name), {name: f"{name}:1|mode:fast"}
-
-    def trained_share(self, metric, talks):
-        return 0.25
-
-    def models(self):
-        return self
-
-    def load(self, reference):
-        return Letters()
+def broken(talk, turn):
+    return talk.turns[turn].text == "broken"
 
 
 @pytest.fixture
 def rows(tmp_path):
     write(tmp_path)
-    return list(breakdowns.measure(Context(tmp_path)))
-
-
-def figure_of(rows, row, measure):
-    return next(r for r in rows if (r.row, r.measure) == (row, measure))
+    whole = ("coherence", "user_frustration")
+    context = FakeContext(lambda name: TurnMetric(name, broken, whole), tmp_path)
+    return list(breakdowns.measure(context))
 
 
 def test_a_metric_sees_breakdowns_if_such_turns_score_lower(rows):

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import gzip
-import json
-
 import pytest
 
+from fake_metrics import FakeContext, packed
 from grice.data import Score
 from grice_research.benches import damaged
 from grice_research.benches.trivial_baselines import BASELINES
@@ -22,9 +20,7 @@ def write(folder, talks=12):
             {"id": f"c{i}", "kind": "cut", "origin": i, "turns": turns[:3]},
             {"id": f"r{i}", "kind": "repeated", "origin": i, "turns": [*turns, *turns[:1]]},
         ]
-    path = folder / f"rated/{damaged.SET}.jsonl.gz"
-    path.parent.mkdir()
-    path.write_bytes(gzip.compress("\n".join(map(json.dumps, lines)).encode()))
+    packed(folder / f"rated/{damaged.SET}.jsonl.gz", lines)
 
 
 class Lengths:
@@ -40,21 +36,10 @@ class Lengths:
             yield Score(talk.id, None, self.name, value, "ok", None, (), (), self.name)
 
 
-class Context:
-    def __init__(self, folder):
-        self.folder = folder
-
-    def grader(self, name):
-        return Lengths(name), {name: f"{name}:1"}
-
-    def trained_share(self, metric, talks):
-        return 0.25
-
-
 @pytest.fixture
 def rows(tmp_path):
     write(tmp_path)
-    return list(damaged.measure(Context(tmp_path)))
+    return list(damaged.measure(FakeContext(Lengths, tmp_path)))
 
 
 def test_the_share_of_originals_that_score_higher(rows):

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 import random
 
-import numpy as np
 import pytest
 
 import made_sets
-from grice.data import Score, TurnEvidence
+from fake_metrics import FakeContext, TurnMetric, figure_of, packed
+from grice.data import Score
 from grice.errors import InputError
 from grice.evaluation.datasets import known_sets
-from grice.evaluation.review import open_stack
 from grice_research.benches import abc_eval, trivial_baselines
 from grice_research.benches._turns import FETCHED, metric_named, shipped_metrics
 from grice_research.comparisons import limits_of
-from grice_research.context import BenchContext, metric_and_preset
+from grice_research.context import BenchContext
 from grice_research.figures import figures
 from grice_research.published import find_task, load_bench
 from grice_research.roc import roc_areas
@@ -47,67 +44,21 @@ def write(folder, talks=12):
         lines.append({"id": f"t{i}", "group": str(i // 2), "system": "ab"[i % 2], "turns": turns,
                       "labels": labels, "released_gpt35": votes,
                       "released_specialized": [{} for _ in votes]})  # fmt: skip
-    path = folder / abc_eval.FILE
-    path.parent.mkdir()
-    path.write_bytes(gzip.compress("\n".join(map(json.dumps, lines)).encode()))
+    packed(folder / abc_eval.FILE, lines)
 
 
-class Grader:
-    """Scores a reply low that ignores; of a conversation it points at such a turn."""
-
-    def __init__(self, name):
-        self.name = name
-
-    def score(self, talks):
-        figures_of_sets = []
-        for talk in talks:
-            bad = [i for i in talk.targets or () if "ignoring" in talk.turns[i].text]
-            if self.name == "coherence":
-                evidence = tuple(TurnEvidence(i, -0.5) for i in bad[:1])
-                figures_of_sets.append(
-                    Score(talk.id, None, self.name, 0.5, "ok", None, (), evidence, self.name)
-                )
-                continue
-            metric, preset = metric_and_preset(self.name)
-            models = open_stack(f"review-{preset or 'medium'}").models
-            signature = f"{metric}:1|model:{models.get(metric, '')}@1a2b"
-            figures_of_sets += [
-                Score(talk.id, i, metric, float(i not in bad), "ok", None, (), (), signature)
-                for i in talk.targets or ()
-            ]
-        return figures_of_sets
+def ignoring(talk, turn):
+    return "ignoring" in talk.turns[turn].text
 
 
-class Letters:
-    def encode(self, texts):
-        return [np.array([text.count(c) for c in "aeiou"], np.float32) / 9 for text in texts]
-
-
-class SmallContext:
-    def __init__(self, folder):
-        self.folder = folder
-
-    def grader(self, name):
-        return Grader(name), {name: f"{name}:1|mode:exact"}
-
-    def trained_share(self, metric, talks):
-        return 0.25
-
-    def models(self):
-        return self
-
-    def load(self, reference):
-        return Letters()
+def context_of(folder):
+    return FakeContext(lambda name: TurnMetric(name, ignoring, ("coherence",)), folder)
 
 
 @pytest.fixture
 def rows(tmp_path):
     write(tmp_path)
-    return list(abc_eval.measure(SmallContext(tmp_path)))
-
-
-def figure_of(rows, row, measure, on):
-    return next(r for r in rows if (r.row, r.measure, r.on) == (row, measure, on))
+    return list(abc_eval.measure(context_of(tmp_path)))
 
 
 def test_a_metric_sees_a_flaw_if_turns_with_it_score_lower(rows):
@@ -121,8 +72,8 @@ def test_a_metric_sees_a_flaw_if_turns_with_it_score_lower(rows):
 
 
 def test_a_metric_of_conversations_is_judged_by_the_turns_it_points_at(rows):
-    pointed = figure_of(rows, "coherence", "AUC", "ignore").value
-    assert 0.5 < pointed < 1.0
+    assert figure_of(rows, "coherence", "AUC", "ignore").value == 1.0
+    assert figure_of(rows, "coherence", "AUC", "self contradiction").value < 0.7
 
 
 def test_trivial_baselines_stand_beside_and_differences_are_paired(rows):
@@ -159,23 +110,21 @@ def test_trivial_scores_on_the_open_half_are_those_of_its_description(data_folde
     marked = abc_eval.read_marked(data_folder)
     votes = marked.votes["self contradiction"]
     labels = [float(n > 0) for n in votes]
-    assert (len(marked.talks), len(labels), sum(n == 2 for n in votes), sum(labels)) == (
-        54, 818, 27, 89,
-    )  # fmt: skip
+    counts = (len(marked.talks), len(labels), sum(n == 2 for n in votes), sum(labels))
+    assert counts == (54, 818, 27, 89)
     columns = {
         "position": [float(i) for talk in marked.talks for i in talk.targets],
         "GPT-3.5": marked.released["GPT-3.5"]["self contradiction"],
         "classifier": marked.released["trained classifiers"]["self contradiction"],
     }
-    areas = roc_areas(columns, labels).areas
-    assert areas["position"].value == pytest.approx(0.602, abs=5e-4)
-    assert areas["GPT-3.5"].value == pytest.approx(0.617, abs=5e-4)
-    assert areas["classifier"].value == pytest.approx(0.682, abs=5e-4)
+    areas = {name: area.value for name, area in roc_areas(columns, labels).areas.items()}
+    expected = {"position": 0.602, "GPT-3.5": 0.617, "classifier": 0.682}
+    assert areas == pytest.approx(expected, abs=5e-4)
 
 
 def test_without_the_data_the_source_is_named(tmp_path):
     with pytest.raises(InputError, match="GPT-ABCEval"):
-        list(abc_eval.measure(SmallContext(tmp_path)))
+        list(abc_eval.measure(context_of(tmp_path)))
 
 
 def test_of_sets_with_the_same_conversations_the_first_is_taken():
@@ -193,19 +142,16 @@ def test_metrics_stand_beside_baselines_on_the_sets_at_hand(tmp_path):
             self.names = names
 
         def score(self, talks):
-            return [
-                Score(t.id, t.targets[0], name, self.value(name, t), "ok", None, (), (),
-                      f"{name}:1")
-                for t in talks for name in self.names
-            ]  # fmt: skip
+            for talk in talks:
+                for name in self.names:
+                    value = float(self.value(name, talk))
+                    turn, signature = talk.targets[0], f"{name}:1"
+                    yield Score(talk.id, turn, name, value, "ok", None, (), (), signature)
 
         def value(self, name, talk):
             words = len(talk.turns[talk.targets[0]].text.split())
-            return float(
-                words
-                if name in ("engagement", "log_length")
-                else len(talk.turns[0].text) + words % 3
-            )
+            known = name in ("engagement", "log_length")
+            return words if known else len(talk.turns[0].text) + words % 3
 
     def loaded(names):
         return Lengths(names), {name: f"{name}:1" for name in names}
@@ -223,7 +169,7 @@ def test_metrics_stand_beside_baselines_on_the_sets_at_hand(tmp_path):
 def test_the_benches_are_there_and_their_rows_become_limits(tmp_path):
     write(tmp_path)
     assert find_task("trivial-baselines").title == trivial_baselines.TITLE
-    rows = list(figures(load_bench("abc-eval"), SmallContext(tmp_path)))
+    rows = list(figures(load_bench("abc-eval"), context_of(tmp_path)))
     run = Run(bench="abc-eval", title="T", paper="P", date="2026-01-02", version="1", counts={},
               command="grice bench abc-eval", figures=tuple(rows), notes={})  # fmt: skip
     limits = limits_of([run])

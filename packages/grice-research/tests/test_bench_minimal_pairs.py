@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 
-import numpy as np
 import pytest
 
+from fake_metrics import FakeContext, figure_of
 from grice.data import Score
-from grice.errors import ModelError
 from grice_research.benches import minimal_pairs
 from grice_research.benches._turns import FETCHED, shipped_metrics
 from grice_research.benches.minimal_pairs import ALL, MinimalPair
@@ -28,73 +27,43 @@ class Grader:
         self.name = name
 
     def score(self, talks):
-        return [
-            Score(talk.id, None, self.name, float(sum(len(turn.text) for turn in talk.turns)), "ok",
-                  None, (), (), self.name)
-            if self.name == "coherence"
-            else Score(talk.id, talk.targets[0], self.name, float(len(talk.turns[-1].text)), "ok",
-                       None, (), (), self.name)
-            for talk in talks
-        ]  # fmt: skip
-
-
-class Letters:
-    def encode(self, texts):
-        return [np.array([text.count(c) for c in "aeiou"], np.float32) / 9 for text in texts]
-
-
-class Context:
-    """Metrics are all there but those of a model that was not fetched."""
-
-    def __init__(self, missing=()):
-        self.missing_metrics = missing
-
-    def grader(self, name):
-        if name in self.missing_metrics:
-            raise ModelError(f"the model of {name} is not here")
-        return Grader(name), {name: f"{name}:1|mode:fast"}
-
-    def models(self):
-        return self
-
-    def load(self, reference):
-        return Letters()
+        for talk in talks:
+            whole = self.name == "coherence"
+            length = sum(len(turn.text) for turn in (talk.turns if whole else talk.turns[-1:]))
+            turn = None if whole else talk.targets[0]
+            yield Score(talk.id, turn, self.name, float(length), "ok", None, (), (), self.name)
 
 
 @pytest.fixture
 def rows(monkeypatch):
     monkeypatch.setattr(minimal_pairs, "read_pairs", lambda: PAIRS)
-    return list(minimal_pairs.measure(Context()))
-
-
-def row_of(rows, row, measure, on):
-    return next(r for r in rows if (r.row, r.measure, r.on) == (row, measure, on))
+    return list(minimal_pairs.measure(FakeContext(Grader)))
 
 
 def test_the_good_reply_must_score_higher_and_ties_count_half(rows):
-    assert row_of(rows, "relevance", "share right", ALL).value == pytest.approx(0.5)
-    assert row_of(rows, "relevance", "share right", "dull").value == 0.5
-    assert row_of(rows, "relevance", "share right", "time").value == 0.5
-    share = row_of(rows, "coherence", "share right", ALL)
+    assert figure_of(rows, "relevance", "share right", ALL).value == pytest.approx(0.5)
+    assert figure_of(rows, "relevance", "share right", "dull").value == 0.5
+    assert figure_of(rows, "relevance", "share right", "time").value == 0.5
+    share = figure_of(rows, "coherence", "share right", ALL)
     assert (share.value, share.n) == (pytest.approx(0.5), 3)
-    assert row_of(rows, "likelihood", "share right", ALL).signature == (
+    assert figure_of(rows, "likelihood", "share right", ALL).signature == (
         "likelihood:1|mode:fast|on:minimal_pairs"
     )
 
 
 def test_trivial_baselines_stand_beside(rows):
-    shorter = row_of(rows, "bad at least as long", "share right", ALL)
+    shorter = figure_of(rows, "bad at least as long", "share right", ALL)
     assert shorter.value == pytest.approx(2 / 3)
     assert shorter.kind == "baseline"
-    own = row_of(rows, "cosine_own_turns", "share right", "time")
+    own = figure_of(rows, "cosine_own_turns", "share right", "time")
     assert own.value == 0.5, "nobody said anything before"
-    gap = row_of(rows, "relevance less cosine_last_turn", "difference of share right", ALL)
+    gap = figure_of(rows, "relevance less cosine_last_turn", "difference of share right", ALL)
     assert gap.value == 0.0
 
 
 def test_a_model_that_was_not_fetched_is_named(monkeypatch):
     monkeypatch.setattr(minimal_pairs, "read_pairs", lambda: PAIRS)
-    rows = list(minimal_pairs.measure(Context(missing=("likelihood",))))
+    rows = list(minimal_pairs.measure(FakeContext(Grader, missing=("likelihood",))))
     (row,) = [row for row in rows if row.metric == "likelihood" or row.row == "likelihood"]
     assert row.value is None
     assert row.why == "the model of likelihood is not here"

@@ -4,52 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 
-import numpy as np
 import pytest
 
-from grice.data import Score
-from grice.evaluation.review import open_stack
+from fake_metrics import FakeContext, TurnMetric
 from grice_research.benches import planted_flaws
-from grice_research.context import metric_and_preset
 from grice_research.published import find_task
 from grice_research.recipes.review.data import DEVELOPMENT
-
-PRESETS = {"likelihood": "medium"}
-
-
-class Grader:
-    """Scores flawed replies low."""
-
-    def __init__(self, name, flawed):
-        self.name, self.flawed = name, flawed
-
-    def score(self, talks):
-        for talk in talks:
-            metric, preset = metric_and_preset(self.name)
-            models = open_stack(f"review-{preset or PRESETS.get(metric, 'small')}").models
-            signature = f"{metric}:1|model:{models.get(metric, '')}@1a2b"
-            for i in talk.targets:
-                value = float((talk.id, i) not in self.flawed)
-                yield Score(talk.id, i, metric, value, "ok", None, (), (), signature)
-
-
-class Letters:
-    def encode(self, texts):
-        return [np.array([text.count(c) for c in "aeiou"], np.float32) / 9 for text in texts]
-
-
-class Context:
-    def __init__(self, flawed):
-        self.flawed = flawed
-
-    def grader(self, name):
-        return Grader(name, self.flawed), {name: f"{name}:1|mode:fast"}
-
-    def models(self):
-        return self
-
-    def load(self, reference):
-        return Letters()
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +17,11 @@ def rows():
     keyed = planted_flaws.read_logs()
     places = ((talk.id, turn) for talk in keyed.talks for turn in talk.targets)
     flawed = {place for place, flaw in zip(places, keyed.flaws, strict=True) if flaw}
-    return {(row.row, row.measure): row for row in planted_flaws.measure(Context(flawed))}
+
+    def metric(name):
+        return TurnMetric(name, lambda talk, turn: (talk.id, turn) in flawed)
+
+    return {(row.row, row.measure): row for row in planted_flaws.measure(FakeContext(metric))}
 
 
 def test_a_perfect_order_reads_flawed_replies_alone(rows):

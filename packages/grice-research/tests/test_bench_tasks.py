@@ -14,11 +14,7 @@ from grice.models.loader import ModelLoader
 from grice_research.benches import situatedgen
 from grice_research.context import BenchContext
 
-MADE = {
-    "cider": made_tasks.cider,
-    "explagraphs": made_tasks.explagraphs,
-    "situatedgen": made_tasks.situatedgen,
-}
+MADE = {name: getattr(made_tasks, name) for name in ("cider", "explagraphs", "situatedgen")}
 
 
 @pytest.fixture(scope="module")
@@ -76,11 +72,8 @@ def test_cider_is_measured_by_fold_beside_answers_without_understanding(bench):
     for task, measure in (("nli", "macro_f1"), ("relation", "macro_f1"), ("choice", "accuracy"),
                           ("span", "f1")):  # fmt: skip
         row = rows[task, measure]
-        baselines = [
-            system_row["value"]
-            for (name, row_measure), system_row in rows.items()
-            if name.startswith(f"{task}: ") and row_measure == measure and system_row["value"]
-        ]
+        baselines = [each["value"] for (name, row_measure), each in rows.items() if each["value"]
+                     and name.startswith(f"{task}: ") and row_measure == measure]  # fmt: skip
         assert row["value"] > max(baselines)
         assert row["low"] < row["value"] < row["high"]
         assert row["n"] == 5  # folds
@@ -162,9 +155,8 @@ def test_a_bench_is_printed_in_eighty_columns(name, folder, capsys, monkeypatch)
 def test_a_run_is_kept_and_shown_on_a_page(name, runs):
     printed, folder = runs
     kept = json.loads((folder / name / f"{name}.json").read_text("utf-8"))
-    assert [figure["value"] for figure in kept["figures"]] == [
-        figure["value"] for figure in printed[name] if figure["value"] is not None
-    ]
+    values = [figure["value"] for figure in printed[name] if figure["value"] is not None]
+    assert [figure["value"] for figure in kept["figures"]] == values
     assert f"grice bench {name}" in (folder / name / f"{name}.md").read_text("utf-8")
 
 
@@ -176,3 +168,8 @@ def test_every_row_says_how_it_compares(folder):
     finally:
         models.close()
     assert all("4 of the paper's 2,012 pairs" in row.why for row in rows)
+
+
+def test_statements_are_equal_up_to_case_and_marks():
+    assert situatedgen.equal_up_to("July is Hot (2005)", "july is hot -lrb- 2005 -rrb-")
+    assert not situatedgen.equal_up_to("July is hot", "July is not hot")

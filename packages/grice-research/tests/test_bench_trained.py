@@ -73,12 +73,8 @@ def test_a_bench_says_so_beside_its_figure(rated_turns, own_relevance, table, tm
         return grader, grader.signatures
 
     names = ("relevance", "log_length")
-    printed = Table(
-        id="table 1",
-        column_lines=("fed_turn:overall | spearman | 40",),
-        row_lines="Theirs | -0.99\n",
-        ours=dict.fromkeys(names, "Theirs"),
-    )
+    printed = Table(id="table 1", column_lines=("fed_turn:overall | spearman | 40",),
+                    row_lines="Theirs | -0.99\n", ours=dict.fromkeys(names, "Theirs"))  # fmt: skip
     context = BenchContext(tmp_path, loaded, names)
     bench = Bench(title="T", paper="P", name="small", tables=(printed,))
     why = {figure.row: figure.why for figure in figures(bench, context) if figure.kind == "ours"}

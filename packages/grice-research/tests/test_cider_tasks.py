@@ -1,15 +1,64 @@
-"""Questions and choices of CIDER's tasks."""
+"""CIDER's tasks: the released files, questions and choices, answers and scores."""
 
 from __future__ import annotations
 
+import json
+from collections import defaultdict
+
 import pytest
 
+from grice.data import Triple
+from grice.errors import InputError, RecordError
+from grice.models.loader import ModelLoader
 from grice_research.triplets.cider import (
     Choice,
+    Negative,
+    average_precision,
+    best_tails,
     distance_balanced,
     load_cider,
     nearest,
-)
+    read_folds,
+    read_items,
+    read_negatives,
+    score_entailment,
+    score_labels,
+    score_span,
+    score_spans,
+)  # fmt: skip
+from grice_tasks.cider.reading import read_texts
+from grice_tasks.cider.statistics import merge_labels
+
+TEXT = "I overslept this morning . I missed the bus . My boss was angry with me ."
+
+
+def test_the_rule_gives_the_triplets_of_the_experiments_exactly(dialogues, items):
+    by_dialogue = defaultdict(list)
+    for item in items:
+        by_dialogue[item.dialogue].append(Triple(item.head, item.relation, item.tail))
+    merged = {dialogue.id: merge_labels(dialogue) for dialogue in dialogues}
+    for name, merged_items in merged.items():
+        assert list(merged_items.kept) == by_dialogue[name]
+    assert sum(len(dialogue_items.kept) for dialogue_items in merged.values()) == 4386
+    assert sum(dialogue_items.dropped for dialogue_items in merged.values()) == 64
+    assert sum(dialogue_items.repeated for dialogue_items in merged.values()) == 89
+
+
+def test_released_tables_are_read(tmp_path):
+    items = tmp_path / "experiment.jsonl"
+    row = {"d": "t", "i": 0, "h": "bus", "r": "Causes", "t": "late", "hl": "bus", "tl": "late",
+           "qa": [1, 4], "mcq": ["a", "b", "c", "late"], "label": 3}  # fmt: skip
+    items.write_text(json.dumps(row) + "\n")
+    (item,) = read_items(items)
+    assert (item.question, item.options, item.label) == ((1, 4), ("a", "b", "c", "late"), 3)
+    folds, negatives = tmp_path / "folds.tsv", tmp_path / "negatives.tsv"
+    folds.write_text("dialogue\ttest_fold\nt\t2\n")
+    negatives.write_text("dialogue\ti\tstrategy\th\tr\tt\ttrain\nt\t0\tspan\ta\tCauses\tb\t1\n")
+    assert read_folds(folds) == {"t": 2}
+    assert read_negatives(negatives) == [Negative("t", 0, "span", "a", "Causes", "b", True)]
+    items.write_text("{}\n")
+    with pytest.raises(RecordError, match=r"experiment\.jsonl:1: "):
+        read_items(items)
 
 
 def test_questions_and_choices_are_the_released_ones(cider_folder):
@@ -42,3 +91,127 @@ def test_the_nearest_option_is_found_and_its_advantage_balanced_away():
     kept = distance_balanced(items)
     assert sorted(filled.label for filled in kept) == [0, 0, 1, 1, 2, 2, 3, 3]
     assert sum(nearest(filled) == filled.label for filled in kept) == len(kept) / 4
+
+
+@pytest.fixture(scope="module")
+def models():
+    return ModelLoader(mode="exact", workers=1, cache=None).load("builtin:triplets")
+
+
+def read(text, models):
+    (reading,) = read_texts([text], models.encoder.hidden_states)
+    return reading
+
+
+def test_an_answer_is_an_event_or_a_thing_of_the_text_and_not_the_head(models):
+    asked = [("missed the bus", "Causes"), ("overslept this morning", "Causes")]
+    tails = best_tails(read(TEXT, models), asked, models)
+    assert len(tails) == 2
+    for (head, _), answer in zip(asked, tails, strict=True):
+        assert answer
+        assert answer in TEXT
+        assert not set(answer.split()) & set(head.split())
+
+
+def test_the_relation_decides_and_not_what_else_is_asked(models):
+    reading = read("The cook is in the kitchen . He cut his finger and cried .", models)
+    place, cause = best_tails(reading, [("cook", "AtLocation"), ("cried", "Causes")], models)
+    assert place == "kitchen"
+    assert best_tails(reading, [("cried", "Causes")], models) == [cause]
+
+
+@pytest.mark.parametrize("text", ["bus", "", "bus !"])
+def test_a_text_that_says_nothing_else_has_no_answer(models, text):
+    assert best_tails(read(text, models), [("bus", "Causes")], models) == [""]
+
+
+def test_an_unknown_relation_is_named_even_where_nothing_answers(models):
+    with pytest.raises(InputError, match="Nope"):
+        best_tails(read("bus", models), [("bus", "Nope")], models)
+
+
+def test_heads_that_read_spans_alone_too_have_no_answer(models):
+    class Beside:
+        def in_context(self):
+            return None
+
+    tails = best_tails(read(TEXT, models), [("bus", "IsA")], models._replace(links=Beside()))
+    assert tails == [""]
+
+
+def test_span_cases_are_the_recorded_ones(golden):
+    recorded = golden("cider_metric_cases")
+    for case in recorded["cases"]:
+        score = score_span(case["gold"], case["pred"])
+        assert score.bucket == case["bucket"], case
+        assert score.f1 == pytest.approx(case["cider_f1"], abs=1e-6), case
+        assert score.squad_em == case["squad_em"], case
+        assert score.squad_f1 == pytest.approx(case["squad_f1"], abs=1e-6), case
+    whole = score_spans(
+        [[case["gold"]] for case in recorded["cases"]], [case["pred"] for case in recorded["cases"]]
+    )
+    wanted = recorded["aggregate"]
+    score = [100 * figure for figure in whole[:5]]
+    names = ("EM", "NM", "cider_F1", "squad_EM", "squad_F1")
+    assert score == pytest.approx([wanted[name] for name in names], abs=1e-4)
+
+
+def test_the_best_valid_tail_counts():
+    scores = score_spans([["the bus", "late"], ["late"]], ["late", "early"])
+    assert (scores.em, scores.nm, scores.f1, scores.n) == (0.5, 0.5, 0.5, 2)
+
+
+@pytest.mark.parametrize(("positives", "negatives", "fold"), [(882, 7185, "1"), (871, 6947, "5")])
+def test_saying_no_to_everything_scores_as_recorded(golden, positives, negatives, fold):
+    gold = [True] * positives + [False] * negatives
+    scores = score_entailment(gold, [False] * len(gold))
+    recorded = golden("cider_baselines")["nli_paper_counts"]
+    assert [100 * scores.macro_f1, 100 * scores.weighted_f1] == pytest.approx(
+        recorded["all_negative"][fold], abs=1e-5
+    )
+    other = score_entailment(gold, [True] * len(gold))
+    assert [100 * other.macro_f1, 100 * other.weighted_f1] == pytest.approx(
+        recorded["all_positive"][fold], abs=1e-5
+    )
+
+
+def test_table_4_follows_from_its_counts(golden):
+    for fold in golden("cider_baselines")["nli_table4_check"]["value"].values():
+        positives, negatives = {
+            684: (882, 7185), 688: (876, 6636), 681: (878, 6749), 687: (879, 6821), 631: (871, 6947)
+        }[fold["tp"]]  # fmt: skip
+        gold = [True] * positives + [False] * negatives
+        predicted = [i < fold["tp"] for i in range(positives)]
+        predicted += [i < fold["fp"] for i in range(negatives)]
+        scores = score_entailment(gold, predicted)
+        assert 100 * scores.macro_f1 == pytest.approx(fold["macro"], abs=1e-5)
+        assert 100 * scores.weighted_f1 == pytest.approx(fold["weighted"], abs=1e-5)
+
+
+def test_average_precision_does_not_depend_on_the_order_of_equal_scores():
+    scores = [0.9, 0.5, 0.5, 0.5, 0.1]
+    both_scores = {
+        average_precision(gold, scores)
+        for gold in (
+            [True, True, False, False, True],
+            [True, False, True, False, True],
+            [True, False, False, True, True],
+        )
+    }
+    assert len(both_scores) == 1
+    assert average_precision([False, False], [1, 2]) == 0
+
+
+def test_labels_that_occur_nowhere_do_not_count():
+    scores = score_labels(["a", "a", "b"], ["a", "b", "b"])
+    assert scores.accuracy == pytest.approx(2 / 3)
+    assert scores.macro_f1 == pytest.approx(2 / 3)
+    assert scores.macro_precision == pytest.approx(0.75)
+    assert scores.macro_recall == pytest.approx(0.75)
+
+
+def test_unequal_lengths_are_refused():
+    with pytest.raises(InputError, match="2 gold and 1 predicted"):
+        score_labels(["a", "b"], ["a"])
+    with pytest.raises(InputError, match="without a right answer"):
+        score_spans([[]], ["late"])

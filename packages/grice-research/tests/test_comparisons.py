@@ -10,7 +10,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grice_research.comparisons import Comparison, Limits, Recorded, explained, limits_of, summed_up
+from fake_metrics import made_figure, made_run
+from grice.metrics.registry import find_metrics
+from grice_research.comparisons import (
+    REFINED,
+    SEEN,
+    Comparison,
+    Limits,
+    Recorded,
+    earned,
+    explained,
+    limits_of,
+    summed_up,
+    verdict_on,
+)  # fmt: skip
 from grice_research.runs import read_runs
 
 RESULTS = Path(__file__).parents[3] / "docs" / "results"
@@ -27,9 +40,9 @@ def rated(on, gap, alike=0.3, baseline="log_length"):
                       (gap, gap - 0.05, gap + 0.05), alike)  # fmt: skip
 
 
-def known(*comparisons, metric="made"):
+def recorded(*comparisons):
     limits = Limits("made:2|mode:exact", comparisons)
-    return Recorded({metric: limits}, tuple({comparison.baseline for comparison in comparisons}))
+    return Recorded({"made": limits}, tuple({"log_length", *(c.baseline for c in comparisons)}))
 
 
 @pytest.mark.parametrize(
@@ -57,14 +70,14 @@ def known(*comparisons, metric="made"):
     ],
 )  # fmt: skip
 def test_a_comparison_becomes_its_sentence(comparison, sentence, line):
-    assert explained("made", known(comparison))[0] == sentence
-    assert summed_up("made", known(comparison)) == line
+    assert explained("made", recorded(comparison))[0] == sentence
+    assert summed_up("made", recorded(comparison)) == line
 
 
 def test_the_best_trivial_baseline_counts_for_what_people_marked():
     weak = marked("ignore", 0.6, 0.02, gap=0.1, baseline="log_length", of_baseline=0.5)
     strong = marked("ignore", 0.6, 0.02, gap=-0.1, baseline="position", of_baseline=0.7)
-    (sentence, _) = explained("made", known(weak, strong))
+    (sentence, _) = explained("made", recorded(weak, strong))
     assert "of position" in sentence
     assert "log_length" not in sentence
 
@@ -72,12 +85,12 @@ def test_the_best_trivial_baseline_counts_for_what_people_marked():
 def test_by_what_a_metric_of_conversations_was_compared_is_said():
     named = msgspec.structs.replace(marked("ignore", 0.5, 0.05), note="the turns it names")
     assert "What people marked is compared by the turns it names." in explained(
-        "made", known(named, marked("redundant", 0.5, 0.05))
+        "made", recorded(named, marked("redundant", 0.5, 0.05))
     )
 
 
 def test_without_recorded_rows_a_metric_is_not_measured():
-    content = known(rated("fed_turn", 0.1))
+    content = recorded(rated("fed_turn", 0.1))
     assert summed_up("other", content) == "not measured"
     assert explained("other", content) == [
         "Not measured: no recorded bench has held it against trivial baselines."
@@ -86,7 +99,7 @@ def test_without_recorded_rows_a_metric_is_not_measured():
 
 
 def test_other_settings_than_the_measured_ones_are_said():
-    content = known(rated("fed_turn", -0.1))
+    content = recorded(rated("fed_turn", -0.1))
     assert not any("other settings" in sentence for sentence in explained("made", content))
     assert not any("other settings" in sentence for sentence in explained("made", content,
                                                                 signature="made:2|"))  # fmt: skip
@@ -102,7 +115,7 @@ def test_nothing_is_held_against_what_is_surely_above_chance_and_baseline(value,
         marked("ignore", value, half), gap=(gap, gap - wide, gap + wide), of_baseline=value - gap
     )
     surely = value - half > 0.5 and gap - wide > 0
-    sentences = explained("made", known(comparison))
+    sentences = explained("made", recorded(comparison))
     assert (sentences[0] == "No limit found by what was measured.") == surely
 
 
@@ -117,3 +130,94 @@ def test_every_figure_in_a_sentence_is_a_recorded_one():
                 named_set = on.removeprefix("Near chance for").removeprefix(" higher, for")
                 known_on = [comparison.on for comparison in limits.comparisons]
                 assert any(named_set.endswith(known_set) for known_set in known_on), named_set
+
+
+def test_rows_that_declare_a_metric_and_a_baseline_are_comparisons():
+    def figure(row, measure, value, **more):
+        return made_figure(row, "relevance:2|mode:exact|on:set", on="set:overall",
+                           measure=measure, value=value, **more)  # fmt: skip
+
+    length = {"metric": "relevance", "baseline": "log_length"}
+    of_runs = limits_of([made_run(
+        figure("relevance", "spearman", 0.2, metric="relevance"),
+        figure("log_length", "spearman", 0.5),
+        figure("relevance less log_length", "difference of spearman", -0.3, **length),
+        figure("relevance", "spearman with log_length", 0.9, **length),
+        figure("engagement less log_length", "difference of spearman", -0.3,
+               **length | {"metric": "engagement"}),
+        figure("commonsense", "spearman", 0.1),
+    )])  # fmt: skip
+    assert set(of_runs.metrics) == {"relevance"}
+    assert of_runs.baselines == ("log_length",)
+    limits = of_runs.metrics["relevance"]
+    assert limits.signature == "relevance:2|mode:exact"
+    (comparison,) = limits.comparisons
+    found = (comparison.on, comparison.value, comparison.of_baseline, comparison.alike)
+    assert found == ("set", 0.2, 0.5, 0.9)
+    assert comparison.gap == (-0.3, -0.4, -0.2)
+
+
+def compared(on, gap, *, baseline="log_length", value=0.5, half=0.05, of=None, trained=0.0,
+             measure="spearman"):  # fmt: skip
+    return Comparison(on, measure, value, value - half, value + half, 300, baseline,
+                      value - gap if of is None else of, (gap, gap - half, gap + half),
+                      trained=trained)  # fmt: skip
+
+
+def test_a_set_where_every_baseline_is_beaten_shows_it():
+    record = recorded(
+        compared("fed_turn", 0.3),
+        compared("fed_turn", 0.2, baseline="cosine_last_turn"),
+        compared("conture_turn", 0.0),
+    )
+    shown = earned("made", record)
+    assert shown.hardest.baseline == "cosine_last_turn"
+    assert shown.sets == 2
+    assert 0 < shown.low < 0.15, "the interval is wider than that of one set"
+    assert verdict_on("made", record).startswith(
+        "earned on fed_turn: Spearman 0.50 against 0.30 of cosine_last_turn, difference 0.20 "
+    )
+
+
+@pytest.mark.parametrize(
+    ("why", "comparisons"),
+    [
+        ("one baseline is not beaten", [
+            compared("fed_turn", 0.3), compared("fed_turn", 0.04, baseline="cosine_last_turn")]),
+        ("it was trained on the set", [compared("fed_turn", 0.3, trained=SEEN)]),
+        ("of twenty sets one lies above by luck", [
+            compared("s0", 0.06), *(compared(f"s{i}", 0.0) for i in range(1, 20))]),
+        ("short replies are the better ones, and that is beaten by nothing", [
+            compared("fed_turn", 0.9, value=0.3, of=-0.6)]),
+        ("it is above a baseline that is below chance, and at chance itself", [
+            compared("ignore", 0.2, value=0.5, of=0.3, measure="AUC")]),
+        ("nothing was measured", []),
+    ],
+)  # fmt: skip
+def test_what_shows_nothing(why, comparisons):
+    assert earned("made", recorded(*comparisons)) is None, why
+    assert verdict_on("made", recorded(*comparisons)).startswith("not earned")
+
+
+def test_a_metric_that_refines_a_baseline_need_not_beat_it_and_says_so(monkeypatch):
+    monkeypatch.setitem(REFINED, "made", "cosine_own_turns")
+    record = recorded(compared("a", 0.3), compared("a", 0.0, baseline="cosine_own_turns"))
+    assert earned("made", record) is None
+    assert earned("made", record, without="cosine_own_turns") is not None
+    words = verdict_on("made", record)
+    assert words.startswith("earned on a: ")
+    assert words.endswith("level with cosine_own_turns, which it refines")
+
+
+def test_what_was_not_measured_and_what_is_a_baseline_are_named_so():
+    assert verdict_on("other", recorded()) == "not measured"
+    assert verdict_on("log_length", recorded()) == "a trivial baseline itself"
+
+
+@pytest.mark.parametrize("metric", find_metrics().defaults())
+def test_every_default_metric_has_earned_it_by_the_recorded_figures(metric):
+    content = limits_of(read_runs(RESULTS))
+    assert earned(metric, content, without=REFINED.get(metric, "")) is not None
+    declared = find_metrics().metrics[metric]
+    measured = content.metrics[metric].signature
+    assert measured.startswith(f"{metric}:{declared.version}|"), "record the benches again"

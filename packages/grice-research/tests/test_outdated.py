@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from fake_metrics import made_figure as figure
+from fake_metrics import made_run as run
 from grice.metrics.registry import find_metrics
 from grice.models.folder import open_folder
 from grice_research.comparisons import limits_of
-from grice_research.figures import Figure
 from grice_research.pages import (
     MARK,
     UNKNOWN,
@@ -21,23 +22,11 @@ from grice_research.pages import (
     index_page,
     notice,
     outdated,
-)
-from grice_research.runs import Run, read_runs
+)  # fmt: skip
+from grice_research.runs import read_runs
 
 DOCS = Path(__file__).parents[3] / "docs"
 SHIPS = Shipped({"relevance": "4", "sensibleness": "1"}, {"encoder": "0123abcd"})
-
-
-def figure(row, signature="", **more):
-    fields = {"table": "", "kind": "ours", "on": "set", "measure": "spearman", "value": 0.4,
-              "low": 0.3, "high": 0.5, "n": 50, **more}  # fmt: skip
-    return Figure(bench="b", row=row, signature=signature, **fields)
-
-
-def run(*figures, **counts):
-    return Run(bench="b", title="T", paper="P", date="2026-01-02", version="1",
-               command="grice bench b", counts=counts, figures=figures,
-               notes={})  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -94,7 +83,7 @@ def test_pages_mark_and_do_not_count_what_does_not_ship(old):
         figure("relevance", f"relevance:{version}|on:set", verdict="beside: above", published=0.3),
         figure("review-small", f"review-small@{digest}|on:set"),
         figure("length", kind="baseline"),
-        **{"beside: above": 1, "none": 2},
+        counts={"beside: above": 1, "none": 2},
     )
     page, index = bench_page(given, "../results.md"), index_page([given], "results")
     assert ("**Recorded for " in page) is ("**Recorded for " in index) is old

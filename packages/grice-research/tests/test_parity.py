@@ -8,11 +8,10 @@ import pytest
 import tiny_published as tiny
 from grice.models.download import make_model
 from grice.models.loader import ModelLoader
-from grice_research.published_models.readers import PublishedReader, SpanReader, TextClassifier
+from grice_research.published_models.readers import PublishedReader
 from grice_research.published_models.seq2seq import Search, Seq2Seq
 
-pytest.importorskip("torch", reason="torch is not installed (grice-research[train])")
-pytest.importorskip("transformers", reason="transformers is not installed (grice-research[train])")
+tiny.torch_and_transformers()
 
 TEXTS = ["look 3 at soup. there is a spoon.", "the map", "you sang a long song, and then you sat"]
 CLOSE = {"atol": 1e-5, "rtol": 1e-5}
@@ -100,7 +99,7 @@ def test_a_classifier_of_pairs_gives_the_same_logits(family, head, tmp_path):
     labels = 5 if head == "ForSequenceClassification" else None
     source = tiny.write_encoder(tmp_path / "source", TEXTS, family, labels=labels, head=head)
     plain = getattr(transformers, f"{family}{head}").from_pretrained(source).eval()
-    model = opened(source, "text-classifier", TextClassifier)
+    model = opened(source, "text-classifier", PublishedReader)
     pairs = [(TEXTS[0], TEXTS[1]), (TEXTS[2], "")]
     for pair, logits in zip(pairs, model.logits(pairs), strict=True):
         given, _ = ids_of(source, *pair)
@@ -118,7 +117,7 @@ def test_a_reader_of_spans_gives_the_same_states_and_answers(family, tmp_path):
 
     source = tiny.write_encoder(tmp_path / "source", TEXTS, family, head="ForQuestionAnswering")
     plain = getattr(transformers, f"{family}ForQuestionAnswering").from_pretrained(source).eval()
-    reader = opened(source, "span-reader", SpanReader)
+    reader = opened(source, "span-reader", PublishedReader)
     assert isinstance(reader, PublishedReader)
     given, tokenizer = ids_of(source, TEXTS[1], TEXTS[0])
     with torch.inference_mode():

@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-import gzip
-import json
-
 import numpy as np
 import pytest
 
 import made_sets
+from fake_metrics import packed
 from grice.data import Conversation, Turn
 from grice.errors import InputError
 from grice.evaluation.datasets import Item, Rated, known_sets, load_rated
 from grice.stats import correlation
-from grice_research.context import (
-    MEASURES,
-    BenchContext,
-    Skipped,
-    measured,
-    of_people,
-    released,
-)
+from grice_research.context import MEASURES, BenchContext, Skipped, measured, of_people, released
 
 
 @pytest.fixture
@@ -35,18 +26,13 @@ def dialogues(tmp_path):
     return load_rated(known_sets()["fed_dialogue"], tmp_path)
 
 
-def pack(path, content):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(gzip.compress(content.encode()))
-
-
 def ids(rated):
     return [item.conversation.id for item in rated.items]
 
 
 def test_scores_of_a_name_are_found_by_id_and_turned_by_a_minus(turns, tmp_path):
     given = {name: float(i) for i, name in enumerate(ids(turns)[:-1])}
-    pack(tmp_path / "rated/released_scores.json.gz", json.dumps({"fed_turn": {"flow": given}}))
+    packed(tmp_path / "rated/released_scores.json.gz", [{"fed_turn": {"flow": given}}])
     values = released("scores:flow", turns, tmp_path)
     assert values == [*map(float, range(39)), None]
     assert released("-scores:flow", turns, tmp_path)[1:] == [
@@ -62,7 +48,7 @@ def test_scores_of_a_name_are_found_by_id_and_turned_by_a_minus(turns, tmp_path)
 def test_samples_of_a_language_model_are_averaged_or_the_first_is_taken(turns, tmp_path):
     entries = [{"id": name, "relevance": [1, 2, 6], "fluency": []} for name in ids(turns)[:3]]
     path = tmp_path / "rated/gpt4_dialogue_annotations.json.gz"
-    pack(path, json.dumps({"fed_turn": entries}))
+    packed(path, [{"fed_turn": entries}])
     assert released("gpt4:relevance", turns, tmp_path)[:4] == [3, 3, 3, None]
     assert released("gpt4_first:relevance", turns, tmp_path)[:4] == [1, 1, 1, None]
     with pytest.raises(InputError, match="nothing on 'fluency' of fed_turn"):
@@ -72,7 +58,7 @@ def test_samples_of_a_language_model_are_averaged_or_the_first_is_taken(turns, t
 def test_scores_of_deam_are_of_the_sets_its_authors_scored(dialogues, turns, tmp_path):
     lines = [{"rated_id": name, "deam_score": 0.5} for name in ids(dialogues)[:2]]
     lines.append({"rated_id": None, "deam_score": 0.9})
-    pack(tmp_path / "deam/deam_fed.jsonl.gz", "\n".join(map(json.dumps, lines)))
+    packed(tmp_path / "deam/deam_fed.jsonl.gz", lines)
     assert released("deam", dialogues, tmp_path)[:3] == [0.5, 0.5, None]
     with pytest.raises(InputError, match="released no scores of fed_turn"):
         released("deam", turns, tmp_path)
@@ -154,7 +140,7 @@ def test_every_measure_of_a_column_is_that_of_its_definition():
 
 def test_released_scores_are_measured_with_a_signature(turns, tmp_path):
     rising = {name: float(i) for i, name in enumerate(ids(turns))}
-    pack(tmp_path / "rated/released_scores.json.gz", json.dumps({"fed_turn": {"a": rising}}))
+    packed(tmp_path / "rated/released_scores.json.gz", [{"fed_turn": {"a": rising}}])
     context = BenchContext(tmp_path, lambda names: None, ())
     estimate, signature = context.by_release("scores:a", "fed_turn:overall", "spearman")
     assert estimate.n == 40

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grice_research.figures import MEANINGS, VERDICTS, Figure, verdict_of
+from fake_metrics import made_figure
+from grice_research.figures import MEANINGS, VERDICTS, verdict_of
 from grice_research.pages import index_page
 from grice_research.runs import counted, read_runs
 
@@ -19,9 +20,8 @@ half = st.floats(0, 0.5)
 
 
 def made(kind, published, value, interval, **fields):
-    low, high = interval
-    return Figure(row="made", measure="r", kind=kind, published=published, value=value, low=low,
-                  high=high, **fields)  # fmt: skip
+    return made_figure("made", kind=kind, published=published, value=value, low=interval[0],
+                       high=interval[1], **fields)  # fmt: skip
 
 
 @pytest.mark.parametrize(

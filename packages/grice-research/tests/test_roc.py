@@ -2,14 +2,17 @@ from __future__ import annotations
 
 import random
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from grice.errors import InputError
-from grice_research.roc import roc_areas
+from grice_research.roc import balanced_accuracy, lift_at_random, review_lifts, roc_areas
 
 LABELS = [0, 0, 1, 1]
+PERSONS = np.repeat(np.arange(20), 10)
+SIX, CHANCES = [0, 0, 0, 0, 1, 1], [0.2, 0.6, 0.4, 0.1, 0.7, 0.3]
 
 
 def made(n=120):
@@ -77,3 +80,86 @@ def test_whole_conversations_are_drawn():
 def test_what_has_no_area_is_refused(values, labels, message):
     with pytest.raises(InputError, match=message):
         roc_areas({"a": values}, labels)
+
+
+def test_balanced_accuracy_of_the_worked_case():
+    estimate = balanced_accuracy(CHANCES, SIX)
+    assert estimate.value == 0.625
+    assert estimate.n == 6
+
+
+def test_balanced_accuracy_of_always_the_same_answer_is_one_half_whatever_the_shares():
+    labels = [1] * 90 + [0] * 10
+    values = np.linspace(0.6, 0.9, 100)
+    assert balanced_accuracy(values, labels).value == 0.5
+
+
+def test_the_interval_holds_the_truth_and_widens_with_conversations():
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(40), 10)
+    labels = np.repeat(rng.random(40) < 0.5, 10).astype(float)
+    right = np.repeat(rng.random(40) < 0.7, 10)
+    values = np.where(right, labels, 1 - labels) * 0.5 + 0.2 + rng.random(400) * 0.1
+    plain = balanced_accuracy(values, labels, threshold=0.5)
+    grouped = balanced_accuracy(values, labels, threshold=0.5, groups=groups)
+    assert grouped.low < plain.low < plain.value < plain.high < grouped.high
+    assert grouped.low < 0.7 < grouped.high
+
+
+def test_labels_that_are_none_are_refused():
+    with pytest.raises(InputError, match="1 or 0"):
+        balanced_accuracy(CHANCES, [0, 0, 2, 0, 1, 1])
+
+
+def test_four_items_are_enough_and_three_are_not():
+    assert balanced_accuracy(CHANCES[2:], SIX[2:]).n == 4
+    with pytest.raises(InputError, match="at least 4 are needed"):
+        balanced_accuracy(CHANCES[3:], SIX[3:])
+
+
+def test_a_lift_is_the_precision_of_the_first_tenth_over_the_rate():
+    labels = np.tile([1.0, 0, 0, 0, 0], 40)
+    rng = np.random.default_rng(0)
+    half = labels * (rng.random(200) < 0.5) + rng.random(200) / 2
+    scores = {"label": labels, "reversed": -labels, "half": half, "none": np.zeros(200)}
+    read = review_lifts(scores, labels, groups=PERSONS, pairs=[("label", "none")])
+    first = np.argsort(-half, kind="stable")[:20]
+    assert read.lifts["label"].value == pytest.approx(5)
+    assert read.lifts["reversed"].value == 0
+    assert read.lifts["half"].value == pytest.approx(labels[first].mean() / 0.2)
+    assert read.lifts["none"].value == pytest.approx(1), "ties count by their expectation"
+    assert read.differences["label", "none"].value == pytest.approx(4)
+
+
+def test_intervals_of_lifts_hold_the_lift_of_all():
+    """Of 4,000 persons like these the lift is known; intervals of 20 of them should hold it."""
+    rng = np.random.default_rng(1)
+
+    def drawn(persons):
+        manner = np.repeat(rng.normal(size=persons), 10)
+        score = manner + rng.normal(size=persons * 10)
+        return score, (score + rng.normal(size=persons * 10) > 1.5).astype(float)
+
+    score, labels = drawn(4000)
+    top = np.argsort(-score)[:4000]
+    truth = labels[top].mean() / labels.mean()
+    held = 0
+    for seed in range(60):
+        score, labels = drawn(20)
+        lift = review_lifts({"score": score}, labels, groups=PERSONS, seed=seed).lifts["score"]
+        held += lift.low <= truth <= lift.high
+    assert held >= 52  # 57 are expected, and two standard errors are 3.4
+
+
+def test_random_orders_reach_as_far_as_they_do():
+    labels = np.tile([1.0, 0, 0, 0], 50)
+    stated = lift_at_random(labels)
+    rng = np.random.default_rng(0)
+    lifts = [rng.permutation(labels)[:20].mean() / 0.25 for _ in range(4000)]
+    assert np.mean([stated.low <= lift <= stated.high for lift in lifts]) >= 0.95
+    assert np.mean([stated.low < lift < stated.high for lift in lifts]) <= 0.96
+
+
+def test_without_a_positive_there_is_no_lift():
+    with pytest.raises(InputError, match="none is 1"):
+        review_lifts({"score": [1, 2]}, [0, 0], groups="ab")

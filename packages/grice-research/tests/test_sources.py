@@ -112,16 +112,13 @@ def test_what_holds_something_else_leaves_the_file_that_was_there(mirror, tmp_pa
     assert left(folder) == ["made/plain.tsv"]
 
 
-def test_a_broken_archive_is_no_set(mirror, tmp_path, capsys):
+def test_a_broken_archive_and_what_is_not_on_the_mirror_are_named(mirror, tmp_path, capsys):
     archive = mirror / "made/rows.jsonl.gz"
     archive.write_bytes(archive.read_bytes()[:-9])
     assert get(mirror, tmp_path / "data") == 2
     assert "holds something else" in capsys.readouterr().err
-
-
-def test_what_is_not_on_the_mirror_is_named(mirror, tmp_path, capsys):
     (mirror / "made/plain.tsv").unlink()
-    assert get(mirror, tmp_path / "data") == 2
+    assert get(mirror, tmp_path / "other") == 2
     assert "plain.tsv: cannot be fetched" in capsys.readouterr().err
 
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
-from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+
+from grice.cli import main
 
 PAD, END, UNKNOWN, START = "<pad>", "</s>", "<unk>", "<s>"
 
@@ -19,8 +23,6 @@ def write_tokenizer(folder, texts, size=300, added=(), ends=f"$A {END}", pair=No
     """Write a tokenizer of byte pairs that were counted in some texts; return its size."""
     made = Tokenizer(models.BPE(unk_token=UNKNOWN))
     made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    from tokenizers import decoders
-
     made.decoder = decoders.ByteLevel()
     special = [PAD, END, UNKNOWN, START]
     trainer = trainers.BpeTrainer(
@@ -90,3 +92,29 @@ def write_encoder(folder, texts, family="Bert", labels=None, size=300, head=None
     head = head or ("Model" if labels is None else "ForSequenceClassification")
     getattr(transformers, f"{family}{head}")(config).save_pretrained(folder)
     return folder
+
+
+def json_lines(path, rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    return path
+
+
+def add(folder, name, *words):
+    assert main(["models", "add", str(folder), "--name", name, *words]) == 0
+
+
+def command(system, data, base, out, **values):
+    """Return the words that train a published system with some of its values changed."""
+    words = ["train", system, str(data), "--from", str(base), "-o", str(out)]
+    return [*words, *(word for pair in values.items() for word in ("--set", "{}={}".format(*pair)))]
+
+
+def train(system, data, base, capsys, **values):
+    """Train a system, which learns, and return the folder of its model."""
+    out = base.parent / f"{system}-model"
+    capsys.readouterr()
+    assert main([*command(system, data, base, out, **values), "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["curve"][-1]["loss"] < 0.8 * report["curve"][0]["loss"]
+    assert report["after"]["value"] > max(0.7, report["before"]["value"])
+    return out

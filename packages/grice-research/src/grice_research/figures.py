@@ -17,13 +17,9 @@ from grice_research.context import MEASURES, PEOPLE, BenchContext, Skipped
 from grice_research.published import Bench, Cell, Column, Table, find_task
 
 Verdict: TypeAlias = Literal[
-    "recomputed",
-    "not recomputed",
-    "beside: above",
-    "beside: level",
-    "beside: below",
+    "recomputed", "not recomputed", "beside: above", "beside: level", "beside: below",
     "cannot be checked",
-]
+]  # fmt: skip
 """``recomputed``, ``beside`` and ``cannot be checked``, each with its outcome."""
 
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)  # all of them in the order of tables
@@ -83,18 +79,12 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     def public(self) -> dict[str, object]:
         """Return the fields that other programs read."""
         return {
-            "bench": self.bench,
-            "row": f"{self.table}: {self.row}" if self.table else self.row,
+            "bench": self.bench, "row": f"{self.table}: {self.row}" if self.table else self.row,
             "measure": f"{self.measure} on {self.on}" if self.on else self.measure,
-            "value": self.value,
-            "low": self.low,
-            "high": self.high,
-            "n": self.n,
-            "published": self.published,
-            "verdict": self.verdict,
-            "command": self.command,
+            "value": self.value, "low": self.low, "high": self.high, "n": self.n,
+            "published": self.published, "verdict": self.verdict, "command": self.command,
             "signature": self.signature,
-        }
+        }  # fmt: skip
 
 
 def figure(
@@ -115,19 +105,10 @@ def figure(
 ) -> Figure:
     """Return a figure of the bench of a task; without an estimate nobody can check it."""
     made = Figure(
-        row=row,
-        measure=measure,
-        kind=kind,
-        on=on,
-        published=published,
-        beside=beside,
-        lower=lower,
-        why=why,
-        rounding=0.0 if published is None else 0.005,
-        metric=metric,
-        baseline=baseline,
+        row=row, measure=measure, kind=kind, on=on, published=published, beside=beside, lower=lower,
+        why=why, rounding=0.0 if published is None else 0.005, metric=metric, baseline=baseline,
         trained=round(trained, 4),
-    )
+    )  # fmt: skip
     if estimate is not None:
         return measured_as(made, estimate, signature)
     out_of_reach = kind == "printed" and published is not None
@@ -137,14 +118,9 @@ def figure(
 def measured_as(made: Figure, estimate: Estimate, signature: str) -> Figure:
     """Return a figure with its value, and the verdict on that."""
     made = msgspec.structs.replace(
-        made,
-        value=estimate.value,
-        low=estimate.low,
-        high=estimate.high,
-        n=estimate.n,
-        why="; ".join(filter(None, [made.why, estimate.note])),
-        signature=signature,
-    )
+        made, value=estimate.value, low=estimate.low, high=estimate.high, n=estimate.n,
+        why="; ".join(filter(None, [made.why, estimate.note])), signature=signature,
+    )  # fmt: skip
     return msgspec.structs.replace(made, verdict=verdict_of(made))
 
 
@@ -248,7 +224,6 @@ def _ours(
 def _empty(
     bench: Bench, table: Table, row: str, kind: Kind, column: Column, cell: Cell | None = None
 ) -> Figure:
-    """Return a figure of a table that has no value yet."""
     return Figure(
         bench=bench.name,
         table=table.id,

@@ -177,7 +177,6 @@ def _current(run: Run) -> Counter[str]:
 
 
 def _counts(counts: Mapping[str, int]) -> Iterator[str]:
-    """Yield the cells of the counts; of what was tried, how many were."""
     done, not_done = counts.get("recomputed", 0), counts.get("not recomputed", 0)
     yield f"{done} of {done + not_done}" if done + not_done else "–"
     beside = (verdict for verdict in VERDICTS if verdict.startswith("beside"))

@@ -52,7 +52,6 @@ def _estimates(
     what: str,
     bounded: Bounded = "no",
 ) -> tuple[dict[str, Estimate], dict[tuple[str, str], Estimate]]:
-    """Return the estimate of each score, and those of the differences of pairs of scores."""
     places = [(names.index(first), names.index(second)) for first, second in pairs]
     gaps = differences(drawn, places) if places else drawn
     return (
@@ -107,7 +106,6 @@ def _mean(curve: list[tuple[Integers, Callable[[Floats], Floats]]], weights: Flo
 
 
 def _area(values: Floats, labels: Floats) -> Callable[[Floats], Floats]:
-    """Return the function from weights of items to areas."""
     order = np.argsort(values, kind="stable")
     labels = labels[order]
     new = np.append(True, np.diff(values[order]) > 0)
@@ -156,12 +154,7 @@ def balanced_accuracy(
             return np.asarray((hit / all_ + rejected / rest) / 2)[:, None]
 
     return resampled_estimate(
-        statistic,
-        len(truth),
-        "balanced accuracy",
-        groups=codes,
-        seed=seed,
-        bounded="share",
+        statistic, len(truth), "balanced accuracy", groups=codes, seed=seed, bounded="share"
     )
 
 
@@ -195,7 +188,6 @@ def review_lifts(
 
 
 def _lift(values: Floats, truth: Floats, weights: Floats, share: float) -> Floats:
-    """Return the lift for each row of weights."""
     order = np.argsort(-values, kind="stable")
     ranked = weights[:, order]
     starts = np.flatnonzero(np.append(True, np.diff(values[order]) < 0))

@@ -116,7 +116,6 @@ def _as_url(mirror: str) -> str:
 
 
 def _blocks(url: str) -> Iterator[bytes]:
-    """Yield what a URL holds."""
     try:
         with urlopen(url, timeout=SECONDS) as answer:
             size = 0

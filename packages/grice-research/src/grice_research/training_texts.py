@@ -126,7 +126,6 @@ def _long(talks: Sequence[Conversation]) -> set[str]:
 
 
 def _evaluated(data: Path) -> Iterator[tuple[str, Sequence[Conversation]]]:
-    """Yield the evaluated sets in a data folder, by the names that benches give them."""
     from grice_research.benches import abc_eval, breakdowns, contradictions, damaged
 
     def rated(entry: RatedSet) -> Sequence[Conversation]:

@@ -15,31 +15,39 @@ from grice_research.amr.graphs import concept, nodes, parts, read_graph, written
 from grice_research.amr.sources import amrlib_models, graphs_of_file
 
 GRAPHS = {
-    "Do you like dogs?": (
-        "(l / like-01 :ARG0 (y / you) :ARG1 (d / dog) :polarity (a / amr-unknown))"
-    ),
-    "I love them. I walk mine daily.": (
+    "Do you like dogs?":
+        "(l / like-01 :ARG0 (y / you) :ARG1 (d / dog) :polarity (a / amr-unknown))",
+    "I love them. I walk mine daily.":
         "(m / multi-sentence :snt1 (l / love-01 :ARG0 (i / i) :ARG1 (t / they))"
-        " :snt2 (w / walk-01 :ARG0 (i2 / i) :ARG1 (d / dog :poss i2)))"
-    ),
-    "That is nice. What is his name?": (
+        " :snt2 (w / walk-01 :ARG0 (i2 / i) :ARG1 (d / dog :poss i2)))",
+    "That is nice. What is his name?":
         "(m / multi-sentence :snt1 (n / nice-01 :ARG1 (t / that))"
-        " :snt2 (n2 / name-01 :ARG1 (h / he) :ARG2 (a / amr-unknown)))"
-    ),
+        " :snt2 (n2 / name-01 :ARG1 (h / he) :ARG2 (a / amr-unknown)))",
     "He hates the rain.": "(h / hate-01 :ARG0 (h2 / he) :ARG1 (r / rain))",
-    "I live near the station.": (
-        "(l / live-01 :ARG0 (i / i) :location (n / near :op1 (s / station)))"
-    ),
-}
+    "I live near the station.":
+        "(l / live-01 :ARG0 (i / i) :location (n / near :op1 (s / station)))",
+}  # fmt: skip
 WHOLE = Conversation("c", tuple(Turn("AB"[i % 2], text) for i, text in enumerate(GRAPHS)))
-MATERIAL = Material(resources={"graphs": GRAPHS.get, "sentences": str})
+
+
+def material(graphs):
+    return Material(resources={"graphs": graphs, "sentences": str})
+
+
+def changes_of(kind, graphs, seeds, talk=None):
+    """Yield what each seed changes in a talk of one speaker, whose turns have graphs."""
+    talk = talk or Conversation("a", tuple(Turn("A", text) for text in graphs))
+    for seed in range(seeds):
+        yield from perturb(talk, kind, seed=seed, material=material(graphs.get)).changes
+
+
 KINDS = ["amr-coreference", "amr-contradiction", "amr-irrelevancy", "amr-decreased-engagement"]
 
 
 @pytest.mark.parametrize("kind", [*KINDS, "deam-amr"])
 @pytest.mark.parametrize("seed", range(6))
 def test_changed_graphs_can_be_read_and_hold_each_variable_once(kind, seed):
-    perturbed = perturb(WHOLE, kind, seed=seed, material=MATERIAL)
+    perturbed = perturb(WHOLE, kind, seed=seed, material=material(GRAPHS.get))
     assert perturbed is not None
     for change in perturbed.changes:
         for place in change.turns:
@@ -51,9 +59,7 @@ def test_changed_graphs_can_be_read_and_hold_each_variable_once(kind, seed):
 
 
 def test_a_contradiction_is_what_the_same_speaker_stated_before():
-    for seed in range(8):
-        perturbed = perturb(WHOLE, "amr-contradiction", seed=seed, material=MATERIAL)
-        [change] = perturbed.changes
+    for change in changes_of("amr-contradiction", GRAPHS, 8, WHOLE):
         [host] = change.turns
         earlier = int(re.search(r"turn (\d+) again", change.what)[1])
         assert earlier < host
@@ -74,11 +80,8 @@ def test_what_only_asks_or_bids_cannot_be_contradicted():
         "Here.": "(h / here)",
         "Good.": "(g / good-02)",
     }
-    asked = Conversation("a", tuple(Turn("A", text) for text in graphs))
-    material = Material(resources={"graphs": graphs.get, "sentences": str})
-    for seed in range(20):
-        perturbed = perturb(asked, "amr-contradiction", seed=seed, material=material)
-        assert perturbed.changes[0].what.startswith("turn 1 again")
+    for change in changes_of("amr-contradiction", graphs, 20):
+        assert change.what.startswith("turn 1 again")
 
 
 def test_relations_that_amr_made_up_are_not_exchanged():
@@ -87,11 +90,8 @@ def test_relations_that_amr_made_up_are_not_exchanged():
         ":ARG1 (i / i) :ARG2 (s / sister))))",
         "He sings.": "(s / sing-01 :ARG0 (h / he))",
     }
-    talk = Conversation("a", tuple(Turn("A", text) for text in graphs))
-    material = Material(resources={"graphs": graphs.get, "sentences": str})
-    for seed in range(20):
-        perturbed = perturb(talk, "amr-irrelevancy", seed=seed, material=material)
-        assert all("-91" not in change.what for change in perturbed.changes)
+    for change in changes_of("amr-irrelevancy", graphs, 20):
+        assert "-91" not in change.what
 
 
 def test_a_sentence_that_refers_to_another_stands_for_itself():
@@ -103,34 +103,23 @@ def test_a_sentence_that_refers_to_another_stands_for_itself():
     assert " ".join(written(second).split()) == (
         "(w / walk-01 :ARG0 (i / i) :ARG1 (d / dog) :ARG2 i)"
     )
-    talk = Conversation("a", (Turn("A", "I love my dog. I walk it."),))
-    material = Material(resources={"graphs": {talk.turns[0].text: graph}.get, "sentences": str})
-    for seed in range(8):
-        perturbed = perturb(talk, "amr-decreased-engagement", seed=seed, material=material)
-        tree = read_graph(perturbed.changes[0].after)
+    for change in changes_of("amr-decreased-engagement", {"I love my dog. I walk it.": graph}, 8):
+        tree = read_graph(change.after)
         names = {node[0] for _, node in nodes(tree)}
         assert set(re.findall(r":\S+ ([a-z]\d*)(?=[\s)])", written(tree))) <= names
 
 
 def test_questions_and_details_are_taken_out():
-    descriptions = set()
-    for seed in range(60):
-        perturbed = perturb(WHOLE, "amr-decreased-engagement", seed=seed, material=MATERIAL)
-        descriptions |= {change.what for change in perturbed.changes}
-    assert "question, sentence 2, taken out" in descriptions
-    assert ":op1 station taken out" in descriptions
-    assert ":ARG1 rain taken out" in descriptions
-    assert not any(
-        "taken out" in description and description.startswith(":ARG0")
-        for description in descriptions
-    )
+    ways = {change.what for change in changes_of("amr-decreased-engagement", GRAPHS, 60, WHOLE)}
+    assert {"question, sentence 2, taken out", ":op1 station taken out",
+            ":ARG1 rain taken out"} <= ways  # fmt: skip
+    assert not any("taken out" in way and way.startswith(":ARG0") for way in ways)
 
 
 def test_without_graphs_it_says_what_is_needed():
     with pytest.raises(InputError, match="--resource graphs"):
         perturb(WHOLE, "amr-irrelevancy")
-    nothing = Material(resources={"graphs": lambda _: None, "sentences": str})
-    assert perturb(WHOLE, "amr-irrelevancy", material=nothing) is None
+    assert perturb(WHOLE, "amr-irrelevancy", material=material(lambda _: None)) is None
 
 
 def test_a_broken_graph_is_shown_with_line_and_caret(tmp_path):
@@ -149,10 +138,8 @@ def test_the_command_takes_a_file_of_graphs(tmp_path, capsys):
     graphs, chat = tmp_path / "graphs.amr", tmp_path / "chat.txt"
     graphs.write_text("\n\n".join(f"# ::snt {text}\n{graph}" for text, graph in GRAPHS.items()))
     chat.write_text("".join(f"{turn.speaker}: {turn.text}\n" for turn in WHOLE.turns))
-    assert (
-        main(["perturb", str(chat), "--kind", "amr-coreference", "--resource", f"graphs={graphs}"])
-        == 0
-    )
+    words = ["perturb", str(chat), "--kind", "amr-coreference", "--resource", f"graphs={graphs}"]
+    assert main(words) == 0
     record = json.loads(capsys.readouterr().out)
     assert "(" in record["meta"]["changes"][0]["after"]
 
@@ -185,9 +172,8 @@ def test_graphs_come_from_amrlib_and_go_back_to_words(monkeypatch, tmp_path, cap
     assert graphs("He hates the rain.") == GRAPHS["He hates the rain."]
     assert graphs("What no parser reads") is None
     assert sentences(GRAPHS["He hates the rain."]) == "said hate-01"
-    perturbed = perturb(
-        WHOLE, "amr-irrelevancy", material=Material((), {"graphs": graphs, "sentences": sentences})
-    )
+    models = Material((), {"graphs": graphs, "sentences": sentences})
+    perturbed = perturb(WHOLE, "amr-irrelevancy", material=models)
     assert perturbed.changes[0].after.startswith("said ")
     chat = tmp_path / "chat.txt"
     chat.write_text("".join(f"{turn.speaker}: {turn.text}\n" for turn in WHOLE.turns))
@@ -218,15 +204,8 @@ def test_the_hand_made_conversation_can_be_changed_as_expected(data_folder, gold
         assert ("amr-unknown" in concepts) == expected["question"]
         lemmas = [name[:-3] for name in concepts if re.fullmatch(r"[a-z]+-\d\d", name)]
         assert lemmas == expected["single_token_predicate_lemmas"]
-        lone = Conversation("hm", (Turn("A", expected["text"]),))
-        material = Material(resources={"graphs": graphs.get, "sentences": str})
-        ways = {
-            change.what
-            for seed in range(25)
-            for change in perturb(
-                lone, "amr-decreased-engagement", seed=seed, material=material
-            ).changes
-        }
+        lone = {expected["text"]: graphs[expected["text"]]}
+        ways = {change.what for change in changes_of("amr-decreased-engagement", lone, 25)}
         able = {"question_removal": any("question" in way for way in ways),
                 "sentence_removal": any("follows" in way for way in ways),
                 "op_arg_removal": any(way.startswith(":") for way in ways)}  # fmt: skip

@@ -108,30 +108,19 @@ PEOPLE = ["i", "you", "they"]
 @pytest.fixture(scope="module")
 def models(tmp_path_factory):
     """A parser and a generator that know sentences of three words."""
-    pytest.importorskip("torch", reason="torch is not installed (grice-research[train])")
-    pytest.importorskip(
-        "transformers", reason="transformers is not installed (grice-research[train])"
-    )
+    tiny.torch_and_transformers()
     folder = tmp_path_factory.mktemp("amr")
-    pairs = {
-        f"{who} {verb} {thing}": f"(x / {frame} :ARG0 (y / {who}) :ARG1 (z / {thing}))"
-        for who in PEOPLE
-        for verb, frame in VERBS.items()
-        for thing in THINGS
-    }
+    pairs = {f"{who} {verb} {thing}": f"(x / {frame} :ARG0 (y / {who}) :ARG1 (z / {thing}))"
+             for who in PEOPLE for verb, frame in VERBS.items() for thing in THINGS}  # fmt: skip
     file = folder / "pairs.amr"
     file.write_text("\n\n".join(f"# ::snt {text}\n{graph}" for text, graph in pairs.items()))
     sequences = [sequence_of(read_graph(graph)) for graph in pairs.values()]
     base = tiny.write_t5(folder / "t5", [*pairs, *pairs.values(), *sequences], 500)
-    made = []
-    for system in ("amr-parser", "amr-generator"):
-        out = folder / system
-        words = ["train", system, str(file), "--from", str(base), "-o", str(out)]
-        for change in ("epochs=25", "batch=16", "learning_rate=0.005", "precision=bfloat16"):
-            words += ["--set", change]
-        assert main(words) == 0
-        made.append(f"file:{out}")
-    return made
+    values = {"epochs": 25, "batch": 16, "learning_rate": 0.005, "precision": "bfloat16"}
+    made = {system: folder / system for system in ("amr-parser", "amr-generator")}
+    for system, out in made.items():
+        assert main(tiny.command(system, file, base, out, **values)) == 0
+    return [f"file:{out}" for out in made.values()]
 
 
 @pytest.fixture

@@ -16,47 +16,32 @@ from grice_research.training.adapt import adapt, train, train_metric
 from grice_research.training.labelled import Labelled
 from grice_research.training.replies import Penalty, fit_head, folds_of, read_replies, save_head
 
-WORDS = [
-    "tea",
-    "bread",
-    "river",
-    "music",
-    "winter",
-    "garden",
-    "letter",
-    "window",
-    "market",
-    "story",
-]
+WORDS = ["tea", "bread", "river", "music", "winter",
+         "garden", "letter", "window", "market", "story"]  # fmt: skip
 
 
-class Bags:
+class Uncut:
+    def truncated(self, texts):
+        return [False for _ in texts]
+
+
+class Bags(Uncut):
     """Unit vectors of letter counts."""
 
     identity = "bags"
 
     def encode(self, texts):
-        vectors = []
-        for text in texts:
-            counts = np.array([text.count(c) for c in "abcdefghij"], np.float32)
-            size = np.linalg.norm(counts)
-            vectors.append(counts / size if size else counts)
-        return vectors
-
-    def truncated(self, texts):
-        return [False for _ in texts]
+        counts = np.array([[text.count(c) for c in "abcdefghij"] for text in texts], np.float32)
+        return list(counts / np.maximum(np.linalg.norm(counts, axis=1, keepdims=True), 1))
 
 
-class Even:
+class Even(Uncut):
     """A model that knows nothing."""
 
     identity = "even"
 
     def classify(self, pairs):
         return [0.5 + 0.001 * (len(pair.right) % 3) for pair in pairs]
-
-    def truncated(self, texts):
-        return [False for _ in texts]
 
 
 def replies(n=120, seed=0):
@@ -67,14 +52,28 @@ def replies(n=120, seed=0):
     ]
 
 
-def labelled(pairs, labels):
+def labelled(pairs, good):
+    """Return pairs with labels, which are given or a statement of replies."""
+    labels = [float(good(pair.right)) for pair in pairs] if callable(good) else good
     return Labelled(pairs, labels, [f"t{i}" for i in range(len(pairs))], ())
 
 
+def is_long(reply):
+    return len(reply.split()) > 6
+
+
+def has_tea(reply):
+    return "tea" in reply
+
+
+def means(model, data):
+    """Return the mean that a model gives to replies of label 1 and of label 0."""
+    values, good = np.array(model.classify(data.pairs)), np.array(data.labels) > 0
+    return values[good].mean(), values[~good].mean()
+
+
 def test_what_the_labels_say_is_learned():
-    pairs = replies()
-    labels = [float(len(pair.right.split()) > 6) for pair in pairs]
-    report = adapt(labelled(pairs, labels), Bags(), Even()).report
+    report = adapt(labelled(replies(), is_long), Bags(), Even()).report
     assert report.helps
     assert report.measured[0].after.value > 0.7
     assert abs(report.measured[0].before.value) < 0.3
@@ -83,10 +82,9 @@ def test_what_the_labels_say_is_learned():
 
 
 def test_labels_by_chance_are_not_said_to_help():
-    pairs = replies(seed=1)
     rng = random.Random(5)
-    labels = [float(rng.random() < 0.5) for _ in pairs]
-    report = adapt(labelled(pairs, labels), Bags(), Even()).report
+    data = labelled(replies(seed=1), lambda _: rng.random() < 0.5)
+    report = adapt(data, Bags(), Even()).report
     assert not report.helps
 
 
@@ -139,19 +137,15 @@ def models():
 
 
 def test_a_trained_model_opens_by_its_folder_and_gives_what_was_fitted(tmp_path, models):
-    pairs = replies(60)
-    labels = [float(len(pair.right.split()) > 6) for pair in pairs]
+    data = labelled(replies(60), is_long)
     folder = tmp_path / "mine"
-    report = train("engagement", labelled(pairs, labels), models, folder)
+    report = train("engagement", data, models, folder)
     assert report.n == 60
     card = open_folder(folder).card
     assert card.settings["base"] == "builtin:engagement"
     assert [figure.measure for figure in card.quality] == ["spearman", "balanced accuracy"]
-    head = models.load(f"file:{folder}")
-    probabilities = head.classify(pairs)
-    high = [value for value, label in zip(probabilities, labels, strict=True) if label]
-    low = [value for value, label in zip(probabilities, labels, strict=True) if not label]
-    assert sum(high) / len(high) > sum(low) / len(low) + 0.2
+    high, low = means(models.load(f"file:{folder}"), data)
+    assert high > low + 0.2
     assert "engagement@" in models.fingerprint(f"file:{folder}")
 
 
@@ -163,42 +157,33 @@ def test_effects_are_those_of_taking_a_part_away(tmp_path, models):
         without = odds - (odds - math.log((weighed.value - part.effect)
                           / (1 - weighed.value + part.effect)))  # fmt: skip
         assert 1 / (1 + math.exp(-without)) == pytest.approx(weighed.value - part.effect, abs=1e-6)
-    assert [abs(p.effect) for p in weighed.parts] == sorted(
-        (abs(p.effect) for p in weighed.parts), reverse=True
-    )
+    sizes = [abs(part.effect) for part in weighed.parts]
+    assert sizes == sorted(sizes, reverse=True)
 
 
-def test_a_file_in_the_place_of_the_model_is_left_alone(tmp_path):
+def test_a_file_or_a_folder_of_other_things_is_left_alone(tmp_path):
     file = tmp_path / "thesis.txt"
     file.write_text("years of work")
-    with pytest.raises(OutputError, match=r"thesis\.txt: is a file; name"):
-        save_head(file, None, {}, {}, {})
+    for place, problem in ((file, r"thesis\.txt: is a file; name"),
+                           (tmp_path, "holds files but no model")):  # fmt: skip
+        with pytest.raises(OutputError, match=problem):
+            save_head(place, None, {}, {}, {})
     assert file.read_text() == "years of work"
 
 
-def test_a_folder_of_other_things_is_left_alone(tmp_path):
-    (tmp_path / "thesis.txt").write_text("years of work")
-    with pytest.raises(OutputError, match="holds files but no model"):
-        save_head(tmp_path, None, {}, {}, {})
-
-
 def test_any_metric_is_fitted_to_labels_and_opens_with_it(tmp_path, models):
-    pairs = replies(60)
-    labels = [float("tea" in pair.right) for pair in pairs]
+    data = labelled(replies(60), has_tea)
     folder = tmp_path / "head"
-    report = train_metric("coherence", labelled(pairs, labels), models, folder)
+    report = train_metric("coherence", data, models, folder)
     assert report.measured[0].after.value > report.measured[0].before.value
-    opened = models.load(f"file:{folder}", PairClassifier)
-    values = np.array(opened.classify(pairs))
-    assert values[np.array(labels) > 0].mean() > values[np.array(labels) == 0].mean()
+    high, low = means(models.load(f"file:{folder}", PairClassifier), data)
+    assert high > low
     assert models.task(f"file:{folder}") == "relevance"
 
 
 def test_a_head_on_another_version_of_its_metric_is_refused(tmp_path, models):
-    pairs = replies(60)
-    labels = [float("tea" in pair.right) for pair in pairs]
     folder = tmp_path / "head"
-    train_metric("overlap_last_turn", labelled(pairs, labels), models, folder)
+    train_metric("overlap_last_turn", labelled(replies(60), has_tea), models, folder)
     card = folder / "card.toml"
     stated = 'metric_models = "overlap_last_turn:'
     assert stated in card.read_text()

@@ -64,34 +64,25 @@ def test_a_row_of_too_few_cells_stops_the_run(tmp_path):
 
 def test_labels_of_one_kind_too_few_or_none(tmp_path):
     same = [row[:-1] + "1" for row in good()]
-    with pytest.raises(InputError, match="every label is 1: there is nothing to tell apart"):
-        labelled_replies(table(tmp_path, same))
-    with pytest.raises(InputError, match="6 labelled replies; at least 20"):
-        labelled_replies(table(tmp_path, good(6)))
-    with pytest.raises(InputError, match="no reply carries a field 'label'; did you mean 'labels'"):
-        labelled_replies(table(tmp_path, good(), header="id,history,reply,labels"))
-    with pytest.raises(InputError, match="lower one first"):
-        labelled_replies(table(tmp_path, good()), scale=(1, 1))
+    renamed = {"header": "id,history,reply,labels"}
+    for rows, more, scale, problem in (
+        (same, {}, {}, "every label is 1: there is nothing to tell apart"),
+        (good(6), {}, {}, "6 labelled replies; at least 20"),
+        (good(), renamed, {}, "no reply carries a field 'label'; did you mean 'labels'"),
+        (good(), {}, {"scale": (1, 1)}, "lower one first"),
+    ):
+        with pytest.raises(InputError, match=problem):
+            labelled_replies(table(tmp_path, rows, **more), **scale)
 
 
 def talks(tmp_path, n=12, **meta):
+    rows = [
+        {"id": f"t{i}", **{name: value(i) for name, value in meta.items()},
+         "turns": [{"speaker": "AB"[j % 2], "text": f"word{i} and {j}"} for j in range(4)]}
+        for i in range(n)
+    ]  # fmt: skip
     path = tmp_path / "talks.jsonl"
-    path.write_text(
-        "".join(
-            json.dumps(
-                {
-                    "id": f"t{i}",
-                    "turns": [
-                        {"speaker": "AB"[j % 2], "text": f"word{i} and {j}"} for j in range(4)
-                    ],
-                    **{name: value(i) for name, value in meta.items()},
-                }
-            )
-            + "\n"
-            for i in range(n)
-        ),
-        "utf-8",
-    )
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     return read(str(path))
 
 

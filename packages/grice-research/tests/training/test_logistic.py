@@ -27,19 +27,6 @@ def test_at_the_answer_the_slope_is_nothing(ridge):
     assert np.abs(slope(x, y, fit, ridge)).max() < 1e-4
 
 
-def test_it_is_the_answer_of_a_known_solver():
-    optimize = pytest.importorskip("scipy.optimize")
-    x, y, _ = made(seed=3)
-
-    def loss(w):
-        logits = x @ w[:-1] + w[-1]
-        return (np.logaddexp(0, logits) - y * logits).mean() + 0.05 * (w[:-1] ** 2).sum()
-
-    known = optimize.minimize(loss, np.zeros(6), tol=1e-12).x
-    fit = fit_logistic(x, y, penalties=0.1, tolerance=1e-8)
-    assert np.append(fit.weights, fit.bias) == pytest.approx(known, abs=1e-4)
-
-
 def test_it_finds_what_made_the_labels():
     x, y, truth = made(n=20_000)
     fit = fit_logistic(x, y, penalties=0.0)

@@ -11,7 +11,7 @@ import tiny_published as tiny
 from grice.cli import main
 from grice.models.loader import ModelLoader
 from grice.models.protocols import Pair, PairClassifier
-from grice_research.published_models.readers import SpanReader, TextClassifier
+from grice_research.published_models.readers import PublishedReader
 from grice_research.training.published.examples import read_examples
 from grice_research.training.published.learners import open_learner
 from grice_research.training.published.recipes import recipes
@@ -26,34 +26,14 @@ def _own_models(tmp_path, monkeypatch):
     monkeypatch.setenv("GRICE_MODELS", str(tmp_path / "models"))
 
 
-def _lines(path, rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-    return path
-
-
-def _train(system, data, base, capsys, **values):
-    """Train a system for a few steps and return the folder of its model."""
-    out = base.parent / f"{system}-model"
-    words = ["train", system, str(data), "--from", str(base), "-o", str(out), "--json"]
-    for name, value in values.items():
-        words += ["--set", f"{name}={value}"]
-    assert main(words) == 0
-    report = json.loads(capsys.readouterr().out)
-    assert report["curve"][-1]["loss"] < 0.8 * report["curve"][0]["loss"]
-    assert report["after"]["value"] > max(0.7, report["before"]["value"])
-    return out
-
-
 @pytest.fixture
 def pairs(tmp_path):
     rows = [
-        {"query": f"do you have {thing} {i}", "reply": f"yes and {tool}", "label": int(i % 2)}
-        for i in range(24)
-        for thing, tool in THINGS.items()
-    ]
-    for row in rows:
-        row["reply"] += " you see" if row["label"] else ""
-    return _lines(tmp_path / "pairs.jsonl", rows)
+        {"query": f"do you have {thing} {i}", "reply": f"yes and {tool}{' you see' * (i % 2)}",
+         "label": i % 2}
+        for i in range(24) for thing, tool in THINGS.items()
+    ]  # fmt: skip
+    return tiny.json_lines(tmp_path / "pairs.jsonl", rows)
 
 
 def _check_parity(system, pairs, out, values):
@@ -83,7 +63,7 @@ def _check_parity(system, pairs, out, values):
 def test_ruber_learns_and_stands_in_the_place_of_relevance(loss, pairs, tmp_path, capsys):
     base = tiny.write_encoder(tmp_path / "bert", [pairs.read_text("utf-8")])
     values = {"epochs": 12, "batch": 16, "learning_rate": 0.003, "hidden": "32,16", "loss": loss}
-    out = _train("ruber", pairs, base, capsys, **values)
+    out = tiny.train("ruber", pairs, base, capsys, **values)
     _check_parity("ruber", pairs, out, values)
     chat = tmp_path / "chat.txt"
     chat.write_text("A: do you have soup 3\nB: yes and a spoon\n", "utf-8")
@@ -99,7 +79,7 @@ def test_ruber_learns_and_stands_in_the_place_of_relevance(loss, pairs, tmp_path
 def test_engagement_learns_from_labels_and_scores(pairs, tmp_path, capsys):
     base = tiny.write_encoder(tmp_path / "bert", [pairs.read_text("utf-8")])
     values = {"epochs": 16, "batch": 16, "learning_rate": 0.01, "dropout": 0, "hidden": "16,8"}
-    out = _train("predictive-engagement", pairs, base, capsys, **values)
+    out = tiny.train("predictive-engagement", pairs, base, capsys, **values)
     _check_parity("predictive-engagement", pairs, out, values)
     chat = tmp_path / "chat.txt"
     chat.write_text("A: do you have soup 3\nB: yes and a spoon you see\n", "utf-8")
@@ -135,27 +115,22 @@ def test_a_network_that_was_published_alone_is_taken_from_beside_its_encoder(
 
 def test_explagraphs_learns_stances_and_graphs(tmp_path, capsys):
     rows = [
-        {
-            "id": f"{i}{thing}{stance}",
-            "belief": f"{thing} {i} is good",
-            "argument": f"we need {tool} so {'yes' if stance == 'support' else 'no'}",
-            "stance": stance,
-            "graph": f"({thing}; used for; {tool})({tool}; is a; good)(good; causes; {stance})",
-        }
-        for i in range(8)
-        for thing, tool in THINGS.items()
-        for stance in ("support", "counter")
-    ]
-    data = _lines(tmp_path / "graphs.jsonl", rows)
+        {"id": f"{i}{thing}{stance}", "belief": f"{thing} {i} is good",
+         "argument": f"we need {tool} so {answer}", "stance": stance,
+         "graph": f"({thing}; used for; {tool})({tool}; is a; good)(good; causes; {stance})"}
+        for i in range(8) for thing, tool in THINGS.items()
+        for stance, answer in (("support", "yes"), ("counter", "no"))
+    ]  # fmt: skip
+    data = tiny.json_lines(tmp_path / "graphs.jsonl", rows)
     texts = [data.read_text("utf-8")]
     roberta = tiny.write_encoder(tmp_path / "roberta", texts, "Roberta")
-    stance = _train("explagraphs-stance", data, roberta, capsys,
+    stance = tiny.train("explagraphs-stance", data, roberta, capsys,
                     epochs=16, batch=8, learning_rate=0.005)  # fmt: skip
     t5 = tiny.write_t5(tmp_path / "t5", texts, 500)
-    graphs = _train("explagraphs-rationalizing", data, t5, capsys,
+    graphs = tiny.train("explagraphs-rationalizing", data, t5, capsys,
                     epochs=8, learning_rate=0.01)  # fmt: skip
     for folder, name in ((stance, "explagraphs-stance"), (graphs, "explagraphs-generator")):
-        assert main(["models", "add", str(folder), "--name", name]) == 0
+        tiny.add(folder, name)
     capsys.readouterr()
     words = ["explagraphs", "generate", "--model", "builtin:explagraphs"]
     words += ["--belief", "soup 3 is good"]
@@ -167,18 +142,13 @@ def test_explagraphs_learns_stances_and_graphs(tmp_path, capsys):
 
 def test_situatedgen_learns_to_write_from_keywords(tmp_path, capsys):
     rows = [
-        {
-            "id": f"{i}{thing}",
-            "keywords": [thing, tool, str(i)],
-            "keywords_pos": [0, 0, 1],
-            "statements": [f"{thing} wants {tool}.", f"It was {i}."],
-        }
-        for i in range(10)
-        for thing, tool in THINGS.items()
-    ]
-    data = _lines(tmp_path / "samples.jsonl", rows)
+        {"id": f"{i}{thing}", "keywords": [thing, tool, str(i)], "keywords_pos": [0, 0, 1],
+         "statements": [f"{thing} wants {tool}.", f"It was {i}."]}
+        for i in range(10) for thing, tool in THINGS.items()
+    ]  # fmt: skip
+    data = tiny.json_lines(tmp_path / "samples.jsonl", rows)
     base = tiny.write_bart(tmp_path / "bart", [data.read_text("utf-8")])
-    out = _train("situatedgen", data, base, capsys,
+    out = tiny.train("situatedgen", data, base, capsys,
                  epochs=8, batch=4, learning_rate=0.005, warmup_steps=5)  # fmt: skip
     assert main(["situatedgen", "generate", str(data), "--model", f"file:{out}"]) == 0
     written = [json.loads(line)["output"] for line in capsys.readouterr().out.splitlines()]
@@ -199,7 +169,7 @@ def triplets(tmp_path):
             options = list(THINGS.values())
             rows.append({**row, "label": 1, "options": options, "answer": options.index(tool)})
             rows.append({**row, "head": tool, "tail": thing, "label": 0, "start": None})
-    return _lines(tmp_path / "triplets.jsonl", rows)
+    return tiny.json_lines(tmp_path / "triplets.jsonl", rows)
 
 
 FAST = {"batch": 8, "learning_rate": 0.005, "warmup_steps": 0}
@@ -209,11 +179,11 @@ def test_ciders_classifiers_learn_and_find_links(triplets, tmp_path, capsys):
     texts = [triplets.read_text("utf-8")]
     for system in ("cider-relations", "cider-entailment"):
         base = tiny.write_encoder(tmp_path / f"{system}-roberta", texts, "Roberta")
-        out = _train(system, triplets, base, capsys, epochs=8, **FAST)
-        assert main(["models", "add", str(out), "--name", system]) == 0
+        out = tiny.train(system, triplets, base, capsys, epochs=8, **FAST)
+        tiny.add(out, system)
         capsys.readouterr()
     with ModelLoader(mode="exact", workers=1, cache=None) as models:
-        classifier = models.load("model:cider-relations", TextClassifier)
+        classifier = models.load("model:cider-relations", PublishedReader)
         assert classifier.labels == recipes()["cider-relations"].labels
     chat = tmp_path / "chat.txt"
     chat.write_text("A: I missed the bus because I slept late.\n", "utf-8")
@@ -224,14 +194,14 @@ def test_ciders_classifiers_learn_and_find_links(triplets, tmp_path, capsys):
 def test_ciders_readers_learn_spans_and_choices(triplets, tmp_path, capsys):
     texts = [triplets.read_text("utf-8")]
     base = tiny.write_encoder(tmp_path / "spanbert", texts)
-    out = _train("cider-spans", triplets, base, capsys, epochs=12, **FAST)
+    out = tiny.train("cider-spans", triplets, base, capsys, epochs=12, **FAST)
     with ModelLoader(mode="exact", workers=1, cache=None) as models:
-        reader = models.load(f"file:{out}", SpanReader)
+        reader = models.load(f"file:{out}", PublishedReader)
         text = "look 3 at soup. there is a spoon."
         (answer,) = reader.answers([("What is 'soup' used for?", text)])
     assert 0 <= answer.start < answer.end <= len(text)
     base = tiny.write_encoder(tmp_path / "bert", texts)
-    _train("cider-choices", triplets, base, capsys, epochs=12, **FAST)
+    tiny.train("cider-choices", triplets, base, capsys, epochs=12, **FAST)
 
 
 @pytest.mark.parametrize(
@@ -245,9 +215,8 @@ def test_ciders_readers_learn_spans_and_choices(triplets, tmp_path, capsys):
 )
 def test_bad_triplets_say_where(system, change, problem, triplets, tmp_path, capsys):
     row = json.loads(triplets.read_text("utf-8").splitlines()[0])
-    data = _lines(tmp_path / "bad.jsonl", [row | change])
-    words = ["train", system, str(data), "--from", str(tmp_path), "-o", str(tmp_path / "m")]
-    assert main(words) == 2
+    data = tiny.json_lines(tmp_path / "bad.jsonl", [row | change])
+    assert main(tiny.command(system, data, tmp_path, tmp_path / "m")) == 2
     error = capsys.readouterr().err
     assert problem in error
     assert "bad.jsonl:1" in error
@@ -256,12 +225,8 @@ def test_bad_triplets_say_where(system, change, problem, triplets, tmp_path, cap
 def test_a_classifier_of_other_labels_is_no_stance(tmp_path, capsys):
     base = tiny.write_encoder(tmp_path / "roberta", ["a b c"], "Roberta", labels=3)
     t5 = tiny.write_t5(tmp_path / "t5", ["a b c"])
-    for folder, kind, name in (
-        (base, "text-classifier", "explagraphs-stance"),
-        (t5, "seq2seq", "explagraphs-generator"),
-    ):
-        words = ["models", "add", str(folder), "--kind", kind, "--licence", "MIT"]
-        assert main([*words, "--name", name]) == 0
+    tiny.add(base, "explagraphs-stance", "--kind", "text-classifier", "--licence", "MIT")
+    tiny.add(t5, "explagraphs-generator", "--kind", "seq2seq", "--licence", "MIT")
     capsys.readouterr()
     words = ["explagraphs", "generate", "--model", "builtin:explagraphs", "--belief", "a"]
     assert main([*words, "--argument", "b"]) == 2

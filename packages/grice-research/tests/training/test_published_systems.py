@@ -17,51 +17,24 @@ DEEDS = ["eats bread", "reads maps", "plays chess", "sings songs"]
 TAILS = {"xReact": "PersonX is glad", "xNeed": "PersonX buys it"}
 
 
-def _faster(**values):
-    return [word for name, value in values.items() for word in ("--set", f"{name}={value}")]
-
-
-def _report(capsys):
-    return json.loads(capsys.readouterr().out)
-
-
-def _learned(report):
-    curve = report["curve"]
-    assert curve[-1]["loss"] < 0.7 * curve[0]["loss"]
-    assert report["after"]["value"] > max(0.75, report["before"]["value"])
-    return report
-
-
 @pytest.fixture(scope="module")
 def deco(tmp_path_factory):
     """Samples of DECO's shape: what the relation asks for decides the triple."""
     folder = tmp_path_factory.mktemp("deco")
     rows = [
-        {
-            "history": f"hi {i}</UTT>",
-            "response": f"i {deed}",
-            "tuples_single": [[f"PersonX {deed}", relation, tail]],
-            "tuples_pair": [],
-        }
-        for i in range(12)
-        for deed in DEEDS
-        for relation, tail in TAILS.items()
-    ]
-    path = folder / "train.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-    targets = [
-        f"event1: PersonX {deed}; event2: {tail}" for deed in DEEDS for tail in TAILS.values()
-    ]
+        {"history": f"hi {i}</UTT>", "response": f"i {deed}",
+         "tuples_single": [[f"PersonX {deed}", relation, tail]], "tuples_pair": []}
+        for i in range(12) for deed in DEEDS for relation, tail in TAILS.items()
+    ]  # fmt: skip
+    path = tiny.json_lines(folder / "train.jsonl", rows)
+    targets = [f"event1: PersonX {d}; event2: {tail}" for d in DEEDS for tail in TAILS.values()]
     base = tiny.write_t5(folder / "t5", [*PROMPTS.values(), *targets * 9, *DEEDS], 500)
     return path, base
 
 
 def test_accents_extractor_learns_and_scores(deco, tmp_path, capsys):
     path, base = deco
-    mine = tmp_path / "extractor"
-    words = ["train", "accent", str(path), "--from", str(base), "-o", str(mine), "--json"]
-    assert main([*words, *_faster(epochs=8, learning_rate=0.01)]) == 0
-    _learned(_report(capsys))
+    mine = tiny.train("accent", path, base, capsys, epochs=8, learning_rate=0.01)
     card = tomllib.loads((mine / "card.toml").read_text("utf-8"))
     assert card["kind"] == "seq2seq"
     selection = " ".join(card["training"]["selection"])
@@ -70,46 +43,27 @@ def test_accents_extractor_learns_and_scores(deco, tmp_path, capsys):
     assert (mine / "curve.svg").read_text("utf-8").startswith("<svg")
 
     comet = _trained_comet(tmp_path, capsys)
-    encoder = tmp_path / "encoder"
-    texts = [*TAILS.values(), *DEEDS]
-    tiny.write_encoder(tmp_path / "bert", texts)
-    added = [
-        "models",
-        "add",
-        str(tmp_path / "bert"),
-        "--kind",
-        "published-encoder",
-        "--licence",
-        "MIT",
-    ]
-    assert main([*added, "--name", "tiny-encoder"]) == 0
+    encoder = tiny.write_encoder(tmp_path / "bert", [*TAILS.values(), *DEEDS])
+    tiny.add(encoder, "tiny-encoder", "--kind", "published-encoder", "--licence", "MIT")
     capsys.readouterr()
     chat = tmp_path / "chat.txt"
     chat.write_text("A: hi 1\nB: i eats bread\nA: " + "and so on " * 500 + "\n", "utf-8")
     parts = ["--accent-extractor", f"file:{mine}", "--accent-comet", f"file:{comet}"]
-    parts += ["--accent-embedder", "model:tiny-encoder", "-o", str(encoder.with_suffix(".jsonl"))]
+    parts += ["--accent-embedder", "model:tiny-encoder", "-o", str(tmp_path / "scores.jsonl")]
     assert main(["score", str(chat), "-m", "accent", *parts]) == 0
-    lines = encoder.with_suffix(".jsonl").read_text("utf-8").splitlines()
+    lines = (tmp_path / "scores.jsonl").read_text("utf-8").splitlines()
     triples = [item["triple"] for line in lines for item in json.loads(line)["evidence"]]
     assert any("PersonX" in triple["head"] for triple in triples)
     assert json.loads(lines[-1])["reason"].endswith("more than 4,000")
 
 
 def _trained_comet(tmp_path, capsys):
-    rows = [
-        f"PersonX {deed} {i}\t{relation}\t{tail}"
-        for i in range(12)
-        for deed in DEEDS
-        for relation, tail in TAILS.items()
-    ]
+    rows = [f"PersonX {deed} {i}\t{relation}\t{tail}"
+            for i in range(12) for deed in DEEDS for relation, tail in TAILS.items()]  # fmt: skip
     path = tmp_path / "comet.tsv"
     path.write_text("\n".join(rows) + "\n", "utf-8")
     base = tiny.write_bart(tmp_path / "bart", [*rows, *TAILS.values()])
-    out = tmp_path / "comet"
-    words = ["train", "comet", str(path), "--from", str(base), "-o", str(out), "--json"]
-    assert main([*words, *_faster(epochs=16, batch=4, learning_rate=0.005)]) == 0
-    _learned(_report(capsys))
-    return out
+    return tiny.train("comet", path, base, capsys, epochs=16, batch=4, learning_rate=0.005)
 
 
 def test_deams_classifier_learns_and_scores_conversations(tmp_path, capsys):
@@ -121,10 +75,8 @@ def test_deams_classifier_learns_and_scores_conversations(tmp_path, capsys):
     path = tmp_path / "deam.txt"
     path.write_text("".join(f"{a}\n{b}\n" for a, b in pairs), "utf-8")
     base = tiny.write_encoder(tmp_path / "roberta", [path.read_text("utf-8")], "Roberta")
-    out = tmp_path / "deam"
-    words = ["train", "deam", str(path), "--from", str(base), "-o", str(out), "--json"]
-    assert main([*words, *_faster(batch=8, learning_rate=0.005, warmup_steps=5, epochs=6)]) == 0
-    _learned(_report(capsys))
+    out = tiny.train("deam", path, base, capsys,
+                     batch=8, learning_rate=0.005, warmup_steps=5, epochs=6)  # fmt: skip
     chat = tmp_path / "chat.txt"
     chat.write_text("A: i eats bread 3\nB: you eats bread too\n", "utf-8")
     scored = tmp_path / "out.jsonl"
@@ -134,11 +86,15 @@ def test_deams_classifier_learns_and_scores_conversations(tmp_path, capsys):
 
 
 def test_a_training_that_was_ended_goes_on_to_the_same_weights(deco, tmp_path, capsys, monkeypatch):
-    path, base = deco
-    words = ["train", "accent", str(path), "--from", str(base), "--json"]
-    few = _faster(epochs=2, learning_rate=0.01)
-    assert main([*words, *few, "-o", str(tmp_path / "whole")]) == 0
-    whole = _report(capsys)
+    def run(folder, epochs=2):
+        values = {"epochs": epochs, "learning_rate": 0.01}
+        return main([*tiny.command("accent", *deco, tmp_path / folder, **values), "--json"])
+
+    def curve():
+        return json.loads(capsys.readouterr().out)["curve"]
+
+    assert run("whole") == 0
+    whole = curve()
     from grice_research.training.published import course
 
     keep = course.Course._keep
@@ -150,17 +106,16 @@ def test_a_training_that_was_ended_goes_on_to_the_same_weights(deco, tmp_path, c
     with monkeypatch.context() as patch:
         patch.setattr(course.Course, "_keep", killed)
         with pytest.raises((KeyboardInterrupt, SystemExit)):
-            raise SystemExit(main([*words, *few, "-o", str(tmp_path / "ended")]))
+            raise SystemExit(run("ended"))
     capsys.readouterr()
     assert not (tmp_path / "ended").exists()
-    assert main([*words, *few, "-o", str(tmp_path / "ended")]) == 0
-    assert _report(capsys)["curve"] == whole["curve"]
-    assert (tmp_path / "ended/model.bin").read_bytes() == (
-        tmp_path / "whole/model.bin"
-    ).read_bytes()
-    assert main([*words, *_faster(epochs=3), "-o", str(tmp_path / "ended2")]) == 0
+    assert run("ended") == 0
+    assert curve() == whole
+    written = [(tmp_path / name / "model.bin").read_bytes() for name in ("ended", "whole")]
+    assert written[0] == written[1]
+    assert run("ended2", epochs=3) == 0
     (tmp_path / "ended2.training").rename(tmp_path / "other.training")
-    assert main([*words, *few, "-o", str(tmp_path / "other")]) == 2
+    assert run("other") == 2
     assert "other data or hyper-parameters" in capsys.readouterr().err
 
 
@@ -168,7 +123,7 @@ def test_another_family_is_refused_before_anything_is_written(deco, tmp_path, ca
     path, _ = deco
     base = tiny.write_bart(tmp_path / "bart", ["a b c"])
     out = tmp_path / "m"
-    assert main(["train", "accent", str(path), "--from", str(base), "-o", str(out)]) == 2
+    assert main(tiny.command("accent", path, base, out)) == 2
     stderr = capsys.readouterr().err
     assert "accent starts from t5 (t5-base in the paper)" in stderr
     assert "not from 'bart'" in stderr
@@ -183,8 +138,7 @@ def test_a_pickle_is_read_only_where_it_is_trusted(deco, tmp_path, capsys, monke
     for name in ("config.json", "tokenizer.json"):
         (tmp_path / name).write_bytes((base / name).read_bytes())
     torch.save(load_file(base / "model.safetensors"), tmp_path / "pytorch_model.bin")
-    words = ["train", "accent", str(path), "--from", str(tmp_path)]
-    words += ["-o", str(tmp_path / "m"), *_faster(epochs=1)]
+    words = tiny.command("accent", path, tmp_path, tmp_path / "m", epochs=1)
     assert main(words) == 2
     assert "GRICE_TRUST_PICKLE=1" in capsys.readouterr().err
     monkeypatch.setenv("GRICE_TRUST_PICKLE", "1")
@@ -192,7 +146,7 @@ def test_a_pickle_is_read_only_where_it_is_trusted(deco, tmp_path, capsys, monke
     printed = capsys.readouterr().out
     assert "epochs" in printed
     assert "yours; paper" in printed
-    assert f"model: file:{tmp_path / 'm'}" in printed
+    assert f"model:file:{tmp_path / 'm'}" in "".join(printed.split())
 
 
 def test_a_language_model_without_gen_is_no_comet(deco, tmp_path, capsys):
@@ -200,8 +154,7 @@ def test_a_language_model_without_gen_is_no_comet(deco, tmp_path, capsys):
     bert = tiny.write_encoder(tmp_path / "bert", ["a b c"])
     kinds = {"seq2seq": deco[1], "comet": bart, "published-encoder": bert}
     for kind, base in kinds.items():
-        words = ["models", "add", str(base), "--kind", kind, "--licence", "MIT"]
-        assert main([*words, "--name", f"gen-{kind}"]) == 0
+        tiny.add(base, f"gen-{kind}", "--kind", kind, "--licence", "MIT")
     capsys.readouterr()
     chat = tmp_path / "chat.txt"
     chat.write_text("A: hi\nB: i eats bread\n", "utf-8")
@@ -221,20 +174,17 @@ def test_a_head_of_three_labels_is_no_deam(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        (
-            '{"history": "a</UTT>", "response": "b", "tuples_single": [["x", "xNope", "y"]]}',
-            "xNope",
-        ),
+        ('{"history": "a</UTT>", "response": "b", "tuples_single": [["x", "xNope", "y"]]}',
+         "xNope"),
         ('{"response": "b"}', "history"),
         ("not json", "malformed"),
     ],
-)
+)  # fmt: skip
 def test_bad_examples_say_where(content, problem, deco, tmp_path, capsys):
     _, base = deco
     path = tmp_path / "bad.jsonl"
     path.write_text(content + "\n", "utf-8")
-    words = ["train", "accent", str(path), "--from", str(base), "-o", str(tmp_path / "m")]
-    assert main(words) == 2
+    assert main(tiny.command("accent", path, base, tmp_path / "m")) == 2
     stderr = capsys.readouterr().err
     assert problem in stderr
     assert "bad.jsonl" in stderr

@@ -68,8 +68,6 @@ def tree_of(sequence: str) -> Node:
 
 
 class _Reader:
-    """Reads the tokens of one sequence."""
-
     def __init__(self, tokens: Sequence[str]) -> None:
         self._tokens = iter(tokens)
         self._variables: dict[str, str] = {}

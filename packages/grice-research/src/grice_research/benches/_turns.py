@@ -179,16 +179,11 @@ class Columns(NamedTuple):
     def row(self, name: str, measure: str, estimate: Estimate, on: str, why: str) -> Figure:
         """Return the row of one of ours, or of a trivial baseline."""
         return figure(
-            row=name,
-            measure=measure,
-            estimate=estimate,
-            kind="ours" if name in self.ours else "baseline",
-            on=on,
-            why=why,
-            metric=self.ours.get(name, ""),
-            signature=self.signatures.get(name, ""),
+            row=name, measure=measure, estimate=estimate,
+            kind="ours" if name in self.ours else "baseline", on=on, why=why,
+            metric=self.ours.get(name, ""), signature=self.signatures.get(name, ""),
             trained=self.trained.get(name, 0.0),
-        )
+        )  # fmt: skip
 
     def difference(self, name: str, other: str, measure: str, gap: Estimate, on: str) -> Figure:
         """Return the row of one of ours less a trivial baseline."""
@@ -257,11 +252,7 @@ def area_rows(
 
 
 def lift_rows(
-    columns: Columns,
-    labels: Sequence[float],
-    on: str,
-    groups: Sequence[str],
-    share: float = 0.1,
+    columns: Columns, labels: Sequence[float], on: str, groups: Sequence[str], share: float = 0.1
 ) -> Iterator[Figure]:
     """Yield what reading in the order of each score gains, at random, and ours less the trivial."""
     measure = f"lift of the first {share:.0%}".replace("%", " %")

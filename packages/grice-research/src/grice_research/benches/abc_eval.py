@@ -45,14 +45,8 @@ PAPER = (
 
 FILE = "abc_eval/abc_eval_open.jsonl.gz"
 SOURCE = "github.com/emorynlp/GPT-ABCEval (no licence stated)"
-SIX = (
-    "self contradiction",
-    "partner contradiction",
-    "commonsense contradiction",
-    "redundant",
-    "ignore",
-    "irrelevant",
-)
+SIX = ("self contradiction", "partner contradiction", "commonsense contradiction", "redundant",
+       "ignore", "irrelevant")  # fmt: skip
 BEHAVIOURS = (*SIX, "incorrect fact", "lack of empathy")
 ANY = "any of six flaws"  # one of the first six behaviours, marked by either annotator
 
@@ -122,17 +116,13 @@ def _rates(marked: Marked, labels: Sequence[float]) -> list[float]:
 def _of_behaviour(
     behaviour: str, votes: Sequence[int], columns: Columns, marked: Marked
 ) -> Iterator[Figure]:
-    """Yield the areas of all columns, and those of each metric less each trivial baseline."""
     either = [float(n > 0) for n in votes]
     values = columns.values | {SPEAKER: _rates(marked, either)}
     rows = area_rows(
-        columns._replace(values=values),
-        either,
-        behaviour,
-        f"{int(sum(either))} of {len(votes)} turns are marked",
-        groups=marked.group,
+        columns._replace(values=values), either, behaviour,
+        f"{int(sum(either))} of {len(votes)} turns are marked", groups=marked.group,
         within=(WITHIN, marked.system),
-    )
+    )  # fmt: skip
     known = find_metrics().metrics
     for row in rows:
         named = row.baseline and known[row.metric].judges == "conversation"

@@ -192,7 +192,6 @@ def _perplexities(context: BenchContext, asked: Sequence[Query], suffix: str) ->
 def _estimates(
     heads: Sequence[str], statistic: Callable[[Floats], Floats], names: Sequence[str]
 ) -> dict[str, Estimate]:
-    """Return each column with an interval over heads."""
     groups = group_codes(heads, len(heads))
     drawn = resample(statistic, len(heads), groups=groups)
     return {name: estimate(drawn, column, what=name) for column, name in enumerate(names)}

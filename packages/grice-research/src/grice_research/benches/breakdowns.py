@@ -84,13 +84,9 @@ def measure(context: BenchContext) -> Iterator[Figure]:
     columns = turn_columns(context, voted.talks, "dbdc3")
     groups, why = voted.conversation, f"of {len(voted.majority)} turns are breakdowns"
     yield from area_rows(
-        columns,
-        voted.majority,
-        ON,
-        f"{int(sum(voted.majority))} {why}",
-        groups=groups,
+        columns, voted.majority, ON, f"{int(sum(voted.majority))} {why}", groups=groups,
         within=(WITHIN, voted.system),
-    )
+    )  # fmt: skip
     yield from _ranks(columns, voted)
     for row in lift_rows(columns, voted.majority, ON, groups):
         if row.measure.startswith(DIFFERENCE):
@@ -100,7 +96,6 @@ def measure(context: BenchContext) -> Iterator[Figure]:
 
 
 def _ranks(columns: Columns, voted: Voted) -> Iterator[Figure]:
-    """Yield the rank correlation with how few breakdowns people see, within chatbots."""
     fine = _ranks_within([1 - vote for vote in voted.mean], voted.system)
     for name, values in columns.values.items():
         ranks = _ranks_within(values, voted.system)

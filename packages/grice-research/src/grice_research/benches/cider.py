@@ -68,8 +68,6 @@ Scored = dict[tuple[str, str], float]  # value of each task and measure on one f
 
 
 class _Fold(NamedTuple):
-    """The gold of one test fold."""
-
     names: frozenset[str]
     positives: list[tuple[str, Triple]]
     negatives: list[tuple[str, Triple]]
@@ -158,20 +156,13 @@ def _rows(by_fold: Sequence[Scored], fingerprint: str) -> Iterator[Figure]:
         few = f"{len(values)} folds" if len(values) < len(FOLDS) else ""
         notes = [why, WHY.get(task, "") if printed is not None else "", few]
         yield figure(
-            row=task,
-            measure=what,
-            estimate=mean(values, bounds=(0, 1)),
-            kind="ours",
-            published=printed,
-            beside=beside,
-            lower=what == "nm",
-            why="; ".join(filter(None, notes)),
-            signature=f"{fingerprint}|on:cider|{task}|{what}",
-        )
+            row=task, measure=what, estimate=mean(values, bounds=(0, 1)), kind="ours",
+            published=printed, beside=beside, lower=what == "nm",
+            why="; ".join(filter(None, notes)), signature=f"{fingerprint}|on:cider|{task}|{what}",
+        )  # fmt: skip
 
 
 def _baselines(cider: Cider, folds: Mapping[int, _Fold]) -> Iterator[Figure]:
-    """Yield what answers without understanding get."""
     rules: dict[tuple[str, str], Callable[[_Fold], float]] = {
         ("nli: never entailed", "macro_f1"): lambda fold: _never(fold).macro_f1,
         ("nli: never entailed", "weighted_f1"): lambda fold: _never(fold).weighted_f1,

@@ -73,7 +73,6 @@ HEADS, ENCODER, STORE = "builtin:plausibility", "builtin:encoder", "builtin:atom
 
 
 def _compatibility(rows: TripleRows, context: BenchContext) -> list[float]:
-    """Return what the metric ``commonsense`` gives triples."""
     models = context.models()
     head = cast("TripleHead", models.load(HEADS))
     store = cast("KnowledgeBase", models.load(STORE))

@@ -46,12 +46,9 @@ PAPER = (
 
 MODEL = "builtin:extraction"
 PRINTED = {
-    "precision": "precision",
-    "recall": "recall",
-    "F1": "f1",
-    "BLEU-2": "bleu2",
+    "precision": "precision", "recall": "recall", "F1": "f1", "BLEU-2": "bleu2",
     "BERTScore": "bertscore, roberta-large",
-}
+}  # fmt: skip
 OWN_BERTSCORE = "bertscore, shipped encoder"
 """Greedy matching of the shipped encoder's token states: no printed figure is of that model."""
 BESIDE = "ACCENT T5"
@@ -168,7 +165,6 @@ def _likeness(cells: Sequence[Cells]) -> TokenLikeness:
 
 
 def _printed() -> dict[str, dict[str, float]]:
-    """Return the printed rows of Table 3."""
     table = next(printed for printed in load_bench("accent").tables if printed.id == "table 3")
     names = [PRINTED.get(column.measure) for column in table.columns()]
     return {
@@ -291,7 +287,6 @@ def _counts(
 
 
 def _best(predictions: Sequence[str], references: Sequence[str], likeness: Likeness) -> float:
-    """Return the mean over predictions of the best likeness with a reference."""
     best = [max(likeness(text, goal) for goal in references) for text in predictions]
     return sum(best) / len(best)
 

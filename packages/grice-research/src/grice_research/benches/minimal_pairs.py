@@ -16,12 +16,7 @@ import msgspec
 
 from grice.data import Conversation, Turn
 from grice.stats import mean
-from grice_research.benches._turns import (
-    FETCHED,
-    missing_model,
-    own_turn_cosines,
-    shipped_metrics,
-)
+from grice_research.benches._turns import FETCHED, missing_model, own_turn_cosines, shipped_metrics
 from grice_research.context import BenchContext
 from grice_research.figures import DIFFERENCE, Figure, Kind, figure
 
@@ -80,7 +75,6 @@ def measure(context: BenchContext) -> Iterator[Figure]:
 def _columns(
     context: BenchContext, pairs: Sequence[MinimalPair], metrics: Sequence[str]
 ) -> tuple[dict[str, list[float]], dict[str, str]]:
-    """Return how often each score is right, pair by pair, and the signatures of the metrics."""
     talks = [talk for number, pair in enumerate(pairs) for talk in _conversations(number, pair)]
     right, signatures = {}, {}
     for name in (*metrics, COSINE, LENGTH):
@@ -104,7 +98,6 @@ def _conversations(number: int, pair: MinimalPair) -> Iterator[Conversation]:
 
 
 def _right(values: Sequence[float]) -> list[float]:
-    """Return for each two values, good and bad, whether the good one is higher."""
     goods, bads = values[::2], values[1::2]
     return [
         0.5 if good == bad else float(good > bad) for good, bad in zip(goods, bads, strict=True)

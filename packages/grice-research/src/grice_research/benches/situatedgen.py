@@ -140,14 +140,8 @@ PAPER = (
     "Commonsense Reasoning, NeurIPS 2023"
 )
 PRINTED_PAIRS = 2012  # test pairs in the paper
-T5_LARGE = {
-    "match_first": 0.677,
-    "match_exclusive": 0.677,
-    "bleu4": 0.263,
-    "rouge2": 0.331,
-    "meteor": 0.319,
-    "cider_d": 0.209,
-}
+T5_LARGE = {"match_first": 0.677, "match_exclusive": 0.677, "bleu4": 0.263, "rouge2": 0.331,
+            "meteor": 0.319, "cider_d": 0.209}  # fmt: skip
 """Printed for T5-large on the paper's test set; CIDEr on a scale of 0 to 1."""
 
 
@@ -209,15 +203,10 @@ def _system(
             shown = _tenth(estimate) if measure_name.startswith("cider_d") else estimate
             printed = T5_LARGE.get(measure_name) if name == "embedded" and not on else None
             yield figure(
-                row=name,
-                measure=measure_name,
-                estimate=shown,
-                kind=kind,
-                on=on,
-                published=printed,
+                row=name, measure=measure_name, estimate=shown, kind=kind, on=on, published=printed,
                 beside="T5-large" if printed is not None else "",
                 signature=fingerprint if measure_name in extra or name == "embedded" else "",
-            )
+            )  # fmt: skip
 
 
 def _tenth(estimate: Estimate) -> Estimate:
@@ -227,7 +216,6 @@ def _tenth(estimate: Estimate) -> Estimate:
 
 
 def _swaps(samples: Sequence[Sample], judge: ContrastHead, fingerprint: str) -> Iterator[Figure]:
-    """Yield how often a pair stands above itself with its contexts exchanged."""
     usable = [(sample, text) for sample in samples if (text := swapped(sample)) is not None]
     whole = [sample for sample, _ in usable]
     own = judge.judge_outputs(whole, [sample.reference for sample in whole])
@@ -241,7 +229,6 @@ def _swaps(samples: Sequence[Sample], judge: ContrastHead, fingerprint: str) -> 
 
 
 def _steps(folder: Path, context_models: ContextModels, fingerprint: str) -> Iterator[Figure]:
-    """Yield how far each step of the pipeline agrees with the released data."""
     step = partial(figure, "pipeline", kind="ours", signature=fingerprint)
     rows = {name: statements_of(folder, name) for name in SOURCES}
     turned: dict[str, str] = {}

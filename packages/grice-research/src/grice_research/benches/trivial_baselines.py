@@ -85,7 +85,6 @@ def _of_aspect(
     metrics: Sequence[str],
     columns: Mapping[str, Sequence[float | None]],
 ) -> Iterator[Figure]:
-    """Yield the rows of metrics and baselines against one aspect."""
     for name, values in columns.items():
         ours = name in metrics
         try:
@@ -93,16 +92,11 @@ def _of_aspect(
         except InputError:
             continue  # a column that never changes, such as a cosine without any context
         yield figure(
-            row=name,
-            measure=SPEARMAN,
-            estimate=estimate,
-            kind="ours" if ours else "baseline",
-            on=f"{rated.set.name}:{aspect}",
-            why=context.trained(name, rated.set.name),
-            signature=_signature(context, name, rated, aspect),
-            metric=name * ours,
+            row=name, measure=SPEARMAN, estimate=estimate, kind="ours" if ours else "baseline",
+            on=f"{rated.set.name}:{aspect}", why=context.trained(name, rated.set.name),
+            signature=_signature(context, name, rated, aspect), metric=name * ours,
             trained=context.trained_share(name, rated.set.name) * ours,
-        )
+        )  # fmt: skip
     for metric in metrics:
         for baseline in BASELINES[rated.set.level]:
             yield from _compared(context, metric, baseline, columns, rated, aspect)
@@ -116,7 +110,6 @@ def _compared(
     rated: Rated,
     aspect: str,
 ) -> Iterator[Figure]:
-    """Yield how far a metric is above a baseline, and how it correlates with it."""
     pair = columns[metric], columns[baseline]
     groups = [item.group for item in rated.items] if rated.grouped else None
     try:
@@ -126,13 +119,9 @@ def _compared(
         return
     signature = _signature(context, metric, rated, aspect)
     compared = partial(
-        figure,
-        kind="ours",
-        on=f"{rated.set.name}:{aspect}",
-        metric=metric,
-        baseline=baseline,
+        figure, kind="ours", on=f"{rated.set.name}:{aspect}", metric=metric, baseline=baseline,
         signature=signature,
-    )
+    )  # fmt: skip
     yield compared(f"{metric} less {baseline}", f"{DIFFERENCE}{SPEARMAN}", gap)
     yield compared(metric, f"{LIKENESS}{baseline}", alike)
 

@@ -84,7 +84,6 @@ def _bench_context(
     stack: ExitStack,
     computed: set[str],
 ) -> BenchContext:
-    """Return what benches compute with; the names of metrics that they load are added."""
     from grice.evaluation.datasets import data_folder
     from grice_research.context import BenchContext, metric_and_preset
 
@@ -109,7 +108,6 @@ def _bench_context(
 
 
 def _run_bench(bench: Bench, context: BenchContext, record: Path | None, *, as_json: bool) -> int:
-    """Measure, print and keep one bench; return how many figures it gave."""
     import grice
     from grice_research.figures import figures
     from grice_research.runs import Run, counted, merged, write_run
@@ -147,7 +145,6 @@ def _write_page(folder: Path, page: Path) -> None:
 
 
 def _view(bench: Bench, figures: Sequence[Figure]) -> View:
-    """Yield a table for each measure and data set, and how much was not measured."""
     from grice_research.runs import counted
 
     yield Lines([bench.title], style="bold")
@@ -174,10 +171,7 @@ def _view(bench: Bench, figures: Sequence[Figure]) -> View:
 def _row(figure: Figure) -> tuple[str, ...]:
     value, low, high = figure.value, figure.low, figure.high
     return (
-        figure.row,
-        number(value, ".3f" if value is None or abs(value) < 10 else ".1f"),
-        "" if low is None or high is None else f"[{low:.2f}, {high:.2f}]",
-        str(figure.n or ""),
-        "" if figure.published is None else f"{figure.published:g}",
-        figure.verdict or "",
-    )
+        figure.row, number(value, ".3f" if value is None or abs(value) < 10 else ".1f"),
+        "" if low is None or high is None else f"[{low:.2f}, {high:.2f}]", str(figure.n or ""),
+        "" if figure.published is None else f"{figure.published:g}", figure.verdict or "",
+    )  # fmt: skip

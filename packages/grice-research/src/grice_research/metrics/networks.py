@@ -84,14 +84,8 @@ class ReplyNetwork:
 
 
 ruber_network = model_type(
-    "ruber-network",
-    task="relevance",
-    settings=NetworkSettings,
-    convert=convert_ruber,
+    "ruber-network", task="relevance", settings=NetworkSettings, convert=convert_ruber
 )(ReplyNetwork)
 engagement_network = model_type(
-    "engagement-network",
-    task="engagement",
-    settings=NetworkSettings,
-    convert=convert_engagement,
+    "engagement-network", task="engagement", settings=NetworkSettings, convert=convert_engagement
 )(ReplyNetwork)

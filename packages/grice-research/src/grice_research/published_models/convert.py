@@ -131,7 +131,6 @@ published_encoder = encoder._replace(name="published-encoder", convert=convert_p
 def _converted(
     source: Path, target: Path, config: dict[str, Any], families: tuple[str, ...], what: str
 ) -> Tokenizer:
-    """Write a checkpoint in the run-time format, and return its tokenizer."""
     family = str(config.get("model_type"))
     if family not in families:
         raise ModelFolderError(

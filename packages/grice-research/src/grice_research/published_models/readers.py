@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Annotated, NamedTuple, Protocol, TypeAlias, runtime_checkable
+from typing import Annotated, NamedTuple, TypeAlias
 
 import ctranslate2
 import msgspec
@@ -38,18 +38,6 @@ class ReaderSettings(Settings, frozen=True):
     labels: tuple[str, ...] = ()  # names of the labels of a classifier
 
 
-@runtime_checkable
-class TextClassifier(Protocol):
-    """Says which label a text has, or a text with a second one."""
-
-    identity: str
-    labels: tuple[str, ...]
-
-    def logits(self, texts: Sequence[tuple[str, str]]) -> list[Array]:
-        """Return a number per label for each text; the second of the two may be empty."""
-        ...
-
-
 class Answer(NamedTuple):
     """A span ``text[start:end]`` and the log probability of its first and last token."""
 
@@ -58,19 +46,8 @@ class Answer(NamedTuple):
     log_probability: float
 
 
-@runtime_checkable
-class SpanReader(Protocol):
-    """Answers questions by spans of texts."""
-
-    identity: str
-
-    def answers(self, questions: Sequence[tuple[str, str]]) -> list[Answer]:
-        """Return the likeliest span of the text for each question and text."""
-        ...
-
-
 class PublishedReader:
-    """The encoder with its head: a :class:`TextClassifier` and a :class:`SpanReader`.
+    """The encoder with its head, of labels or of spans.
 
     Of two texts the longer one is cut, or by ``cut`` always the second.
     """
@@ -92,20 +69,17 @@ class PublishedReader:
         with np.load(folder.file("head.npz"), allow_pickle=False) as arrays:
             self.head = {name: arrays[name] for name in arrays.files}
         self._engine = ctranslate2.Encoder(
-            str(folder.path),
-            device="cpu",
-            compute_type="float32",
-            inter_threads=loader.workers,
+            str(folder.path), device="cpu", compute_type="float32", inter_threads=loader.workers,
             intra_threads=1,
-        )
+        )  # fmt: skip
 
     def logits(self, texts: Sequence[tuple[str, str]]) -> list[Array]:
-        """Return a number per label for each text; see :class:`TextClassifier`."""
+        """Return a number per label for each text; the second of the two may be empty."""
         rows = self._cached("logits", texts, self._logits)
         return [np.array(row, np.float32) for row in rows]
 
     def answers(self, questions: Sequence[tuple[str, str]]) -> list[Answer]:
-        """Return the likeliest answer to each question; see :class:`SpanReader`."""
+        """Return the likeliest span of the text for each question and text."""
         rows = self._cached("answers", questions, self._answer)
         return [Answer(int(start), int(end), value) for start, end, value in rows]
 
@@ -168,17 +142,11 @@ class PublishedReader:
 
 
 text_classifier = model_type(
-    "text-classifier",
-    task="labels",
-    settings=ReaderSettings,
-    convert=convert_classifier,
+    "text-classifier", task="labels", settings=ReaderSettings, convert=convert_classifier
 )(PublishedReader)
 # Of a question and a text the text is cut.
 span_reader = model_type(
-    "span-reader",
-    task="answers by spans",
-    settings=ReaderSettings,
-    convert=convert_span_reader,
+    "span-reader", task="answers by spans", settings=ReaderSettings, convert=convert_span_reader
 )(partial(PublishedReader, cut="only_second"))
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Annotated, NamedTuple, Protocol, runtime_checkable
+from typing import Annotated, NamedTuple
 
 import ctranslate2
 import msgspec
@@ -36,21 +36,6 @@ class Search(NamedTuple):
     no_repeat: int = 0  # length of n-grams of pieces that may not come twice; 0 allows all
 
 
-@runtime_checkable
-class Seq2Seq(Protocol):
-    """Writes texts from texts."""
-
-    identity: str
-
-    def write(self, prompts: Sequence[str], search: Search) -> list[tuple[Generated, ...]]:
-        """Return texts per prompt, the best first, with their mean log probabilities."""
-        ...
-
-    def knows(self, piece: str) -> bool:
-        """Return whether something is one piece of the vocabulary."""
-        ...
-
-
 class Seq2SeqSettings(Settings, frozen=True):
     """Settings of type ``seq2seq``."""
 
@@ -59,8 +44,8 @@ class Seq2SeqSettings(Settings, frozen=True):
     first: str = ""  # piece that every output begins with
 
 
-class EmbeddedSeq2Seq:
-    """A :class:`Seq2Seq` whose answers are cached."""
+class Seq2Seq:
+    """Writes texts from texts; its answers are cached."""
 
     def __init__(self, folder: ModelFolder, settings: Seq2SeqSettings, loader: ModelLoader) -> None:
         arithmetic = settings.arithmetic or {"exact": "float32", "fast": "int8"}[loader.mode]
@@ -74,19 +59,16 @@ class EmbeddedSeq2Seq:
         # T5 and BART end what they read as they end what they write.
         self._end = "".join(self._tokenizer.encode("").tokens[-1:])
         self._engine = ctranslate2.Translator(
-            str(folder.path),
-            device="cpu",
-            compute_type=arithmetic,
-            inter_threads=loader.workers,
+            str(folder.path), device="cpu", compute_type=arithmetic, inter_threads=loader.workers,
             intra_threads=1,
-        )
+        )  # fmt: skip
 
     def knows(self, piece: str) -> bool:
         """Return whether something is one piece of the vocabulary."""
         return self._tokenizer.token_to_id(piece) is not None
 
     def write(self, prompts: Sequence[str], search: Search) -> list[tuple[Generated, ...]]:
-        """Return texts per prompt, the best first; see :class:`Seq2Seq`."""
+        """Return texts per prompt, the best first, with their mean log probabilities."""
         if not 1 <= search.returned <= search.beams:
             raise InputError(f"{search.returned} texts of a search of {search.beams}: 1 to as many")
         return self._cache.cached(
@@ -124,7 +106,6 @@ class EmbeddedSeq2Seq:
         return written
 
     def _pieces(self, prompt: str) -> list[str]:
-        """Return the pieces of a prompt, as many as there is room for."""
         pieces = list(self._tokenizer.encode(tokenizable(prompt)).tokens)
         room = self._positions
         return pieces if not room or len(pieces) <= room else [*pieces[: room - 1], pieces[-1]]
@@ -178,7 +159,7 @@ def cleaned(text: str) -> str:
 
 
 seq2seq = model_type("seq2seq", task="texts", settings=Seq2SeqSettings, convert=convert_seq2seq)(
-    EmbeddedSeq2Seq
+    Seq2Seq
 )
 
 
@@ -195,15 +176,10 @@ def query(head: str, relation: str) -> str:
     return f"{head} {relation} {GENERATE}"
 
 
-@model_type(
-    "comet",
-    task="tails of events",
-    settings=Seq2SeqSettings,
-    convert=convert_seq2seq,
-)
-def comet(folder: ModelFolder, settings: Seq2SeqSettings, loader: ModelLoader) -> EmbeddedSeq2Seq:
+@model_type("comet", task="tails of events", settings=Seq2SeqSettings, convert=convert_seq2seq)
+def comet(folder: ModelFolder, settings: Seq2SeqSettings, loader: ModelLoader) -> Seq2Seq:
     """Open a COMET (Hwang et al., AAAI 2021): BART-large, fine-tuned on ATOMIC-2020."""
-    model = EmbeddedSeq2Seq(folder, settings, loader)
+    model = Seq2Seq(folder, settings, loader)
     if not model.knows(GENERATE) and not model.knows(RELATION):
         raise ModelFolderError(
             f"{folder.path}: no COMET: its vocabulary has neither {GENERATE} nor {RELATION} as "

@@ -30,13 +30,8 @@ from grice.models.embedded import EmbeddedEncoder
 from grice.models.folder import CardValue, ModelFolder
 from grice.models.loader import ModelLoader, Settings, model_type
 from grice_research.published_models.convert import convert_seq2seq
-from grice_research.published_models.readers import TextClassifier
-from grice_research.published_models.seq2seq import (
-    EmbeddedSeq2Seq,
-    Search,
-    Seq2Seq,
-    Seq2SeqSettings,
-)
+from grice_research.published_models.readers import PublishedReader
+from grice_research.published_models.seq2seq import Search, Seq2Seq, Seq2SeqSettings
 from grice_tasks.cider.files import cider_schema
 from grice_tasks.cider.models import Sides, TripletModels, event_tagger
 from grice_tasks.explagraphs.graph import Graph, depth_first, read_graph
@@ -98,7 +93,7 @@ class PublishedGraphSettings(Settings, frozen=True):
 class PublishedGraphs:
     """A :class:`~grice_tasks.explagraphs.samples.GraphPredictor`."""
 
-    def __init__(self, generator: Seq2Seq, classifier: TextClassifier, order: str) -> None:
+    def __init__(self, generator: Seq2Seq, classifier: PublishedReader, order: str) -> None:
         self.identity = f"{generator.identity}/{classifier.identity}/{order}"
         if sorted(classifier.labels) != sorted(STANCES):
             raise ModelFolderError(
@@ -138,11 +133,7 @@ class PublishedGraphs:
         return [graph_in(texts[0].text) if texts else "" for texts in answers]
 
 
-@model_type(
-    "published-graphs",
-    task="explanation graphs",
-    settings=PublishedGraphSettings,
-)
+@model_type("published-graphs", task="explanation graphs", settings=PublishedGraphSettings)
 def published_graphs(
     folder: ModelFolder, settings: PublishedGraphSettings, loader: ModelLoader
 ) -> PublishedGraphs:
@@ -150,7 +141,7 @@ def published_graphs(
     generator, classifier = settings.parts
     return PublishedGraphs(
         loader.dependency(folder, generator, Seq2Seq, "texts"),
-        loader.dependency(folder, classifier, TextClassifier, "labels"),
+        loader.dependency(folder, classifier, PublishedReader, "labels"),
         settings.order,
     )
 
@@ -169,7 +160,7 @@ class PublishedLinks:
 
     both = False
 
-    def __init__(self, relations: TextClassifier, entailment: TextClassifier) -> None:
+    def __init__(self, relations: PublishedReader, entailment: PublishedReader) -> None:
         self.relations = tuple(cider_schema().relations)
         missing = sorted(set(self.relations) - set(relations.labels))
         if missing or "entailment" not in [label.lower() for label in entailment.labels]:
@@ -217,8 +208,8 @@ def published_links(
     relations, entailment, tagger = settings.parts
     events = loader.folder(tagger)
     links = PublishedLinks(
-        loader.dependency(folder, relations, TextClassifier, "labels"),
-        loader.dependency(folder, entailment, TextClassifier, "labels"),
+        loader.dependency(folder, relations, PublishedReader, "labels"),
+        loader.dependency(folder, entailment, PublishedReader, "labels"),
     )
     encoder = loader.encoder_of(events, EmbeddedEncoder)
     return TripletModels(links, 0.0, encoder, tagger=event_tagger(events))
@@ -253,7 +244,7 @@ class PublishedWriter:
     """A :class:`KeywordWriter`."""
 
     def __init__(self, folder: ModelFolder, settings: WriterSettings, loader: ModelLoader) -> None:
-        self._model = EmbeddedSeq2Seq(folder, settings, loader)
+        self._model = Seq2Seq(folder, settings, loader)
         self._family = settings.family
 
     def generate(self, keywords: Sequence[Sequence[str]]) -> list[str]:
@@ -264,8 +255,5 @@ class PublishedWriter:
 
 
 keyword_writer = model_type(
-    "keyword-writer",
-    task="sentences",
-    settings=WriterSettings,
-    convert=convert_keyword_writer,
+    "keyword-writer", task="sentences", settings=WriterSettings, convert=convert_keyword_writer
 )(PublishedWriter)

@@ -64,7 +64,6 @@ def table_of(path: Path) -> Iterator[dict[str, str]]:
 
 
 def write_rows(path: Path, rows: Iterable[object]) -> None:
-    """Write JSON lines."""
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
 
 
@@ -110,7 +109,6 @@ class VectorStore:
         return np.array([self.index[text] for text in texts], np.int64)
 
     def table(self) -> NDArray[np.float32]:
-        """Return all vectors in float32."""
         return np.concatenate(self.shards).astype(np.float32)
 
     def matrix(self) -> NDArray[np.float16]:

@@ -72,13 +72,7 @@ class Adapted(NamedTuple):
     report: Report
 
 
-def adapt(
-    data: Labelled,
-    encoder: Encoder,
-    base: PairClassifier,
-    *,
-    seed: int = 0,
-) -> Adapted:
+def adapt(data: Labelled, encoder: Encoder, base: PairClassifier, *, seed: int = 0) -> Adapted:
     """Fit a head on top of a classifier, with a report on conversations left out in turn."""
     if not len(data.pairs) == len(data.labels) == len(data.groups):
         raise InputError(
@@ -107,14 +101,9 @@ def adapt(
     measured = tuple(_measured(labels, before, after, data.groups))
     gain = measured[0].gain
     report = Report(
-        len(labels),
-        len(set(data.groups)),
-        float((labels >= HALF).mean()),
-        measured,
-        (penalty.scalars, penalty.vectors),
-        gain is not None and gain.side(0) == "above",
-        data.says,
-    )
+        len(labels), len(set(data.groups)), float((labels >= HALF).mean()), measured,
+        (penalty.scalars, penalty.vectors), gain is not None and gain.side(0) == "above", data.says,
+    )  # fmt: skip
     return Adapted(fit_head(readings, labels, penalty), report)
 
 
@@ -224,11 +213,7 @@ def _quality(report: Report) -> Iterator[dict[str, str | float | int]]:
     for measured in report.measured:
         low, high = measured.after.interval or (measured.after.value, measured.after.value)
         yield {
-            "on": "your own conversations, left out in turn",
-            "measure": measured.measure,
-            "value": round(measured.after.value, 4),
-            "low": round(low, 4),
-            "high": round(high, 4),
-            "n": measured.after.n,
-            "note": f"the shipped model gives {measured.before.value:.4f}",
-        }
+            "on": "your own conversations, left out in turn", "measure": measured.measure,
+            "value": round(measured.after.value, 4), "low": round(low, 4), "high": round(high, 4),
+            "n": measured.after.n, "note": f"the shipped model gives {measured.before.value:.4f}",
+        }  # fmt: skip

@@ -112,11 +112,7 @@ def read_replies(
 
 
 def fit_head(
-    readings: Readings,
-    labels: Floats,
-    penalty: Penalty,
-    *,
-    sources: Integers | None = None,
+    readings: Readings, labels: Floats, penalty: Penalty, *, sources: Integers | None = None
 ) -> Head:
     """Return the head of least cross entropy, both classes and all sources weighed alike."""
     number = np.zeros(len(labels), np.int64) if sources is None else sources

@@ -6,7 +6,7 @@ import csv
 import hashlib
 import re
 import string
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
@@ -25,17 +25,9 @@ from grice_tasks.cider.span_candidates import Joined, informative
 from grice_tasks.lines import read_lines
 
 KEYS = {
-    "dialogue": "d",
-    "index": "i",
-    "head": "h",
-    "relation": "r",
-    "tail": "t",
-    "head_lemma": "hl",
-    "tail_lemma": "tl",
-    "question": "qa",
-    "options": "mcq",
-    "first_options": "mcq0",
-}
+    "dialogue": "d", "index": "i", "head": "h", "relation": "r", "tail": "t", "head_lemma": "hl",
+    "tail_lemma": "tl", "question": "qa", "options": "mcq", "first_options": "mcq0",
+}  # fmt: skip
 """Names of the fields of an item in the released file."""
 
 
@@ -245,22 +237,18 @@ class Asked(NamedTuple):
 def answer_tasks(cider: Cider, dialogues: Collection[str], models: TripletModels) -> TaskAnswers:
     """Return the answers to all four tasks on some dialogues, each read once."""
     names = [name for name in cider.dialogues if name in dialogues]
-    triples: dict[str, dict[Triple, None]] = {name: {} for name in names}
+    triples: dict[str, dict[Triple, None]] = defaultdict(dict)
     labelled: list[Item | Negative] = [*cider.items, *cider.negatives]
     for item in labelled:
-        if item.dialogue in triples:
-            triple = Triple(item.head.strip(), item.relation, item.tail.strip())
-            triples[item.dialogue][triple] = None
+        triple = Triple(item.head.strip(), item.relation, item.tail.strip())
+        triples[item.dialogue][triple] = None
     gold = {(item.dialogue, item.head.strip(), item.tail.strip()) for item in cider.items}
-    choices: dict[str, list[Choice]] = {name: [] for name in names}
+    choices: dict[str, list[Choice]] = defaultdict(list)
     for choice in cider.choices():
-        name = choice.id.rpartition("-triplet-")[0]
-        if name in choices:
-            choices[name].append(choice)
-    questions: dict[str, list[Question]] = {name: [] for name in names}
+        choices[choice.id.rpartition("-triplet-")[0]].append(choice)
+    questions: dict[str, list[Question]] = defaultdict(list)
     for question in cider.questions():
-        if question.item.dialogue in questions:
-            questions[question.item.dialogue].append(question)
+        questions[question.item.dialogue].append(question)
     answers = TaskAnswers({}, {}, {}, {})
     for start in range(0, len(names), BLOCK):
         block = names[start : start + BLOCK]
@@ -291,12 +279,9 @@ def _answer(
     if not pairs:
         return
     sides = span_vectors(
-        reading,
-        layout_of(reading.text),
-        list(spans),
-        alone=models.encoder.encode,
+        reading, layout_of(reading.text), list(spans), alone=models.encoder.encode,
         both=models.links.both,
-    )
+    )  # fmt: skip
     numbers = models.links(sides, list(pairs))
     relations = models.links.relations
     for triple, row in zip(triples, of_triples, strict=True):
@@ -465,7 +450,6 @@ def score_spans(golds: Sequence[Sequence[str]], answers: Sequence[str]) -> SpanS
 
 
 def _normal(text: str) -> str:
-    """Return a text as SQuAD compares it: lower case, without punctuation and articles."""
     bare = text.lower().translate(str.maketrans("", "", string.punctuation))
     return " ".join(re.sub(r"\b(a|an|the)\b", " ", bare).split())
 

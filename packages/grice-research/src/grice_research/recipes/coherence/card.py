@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from grice.stats.clusters import wilson_interval
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit
@@ -20,6 +19,7 @@ from grice.metrics.coherence import POOLED, WHOLE, dialogue_features
 from grice.metrics.turn_features import NUMBERS, ORDER, Towers
 from grice.models.mlp import quantized
 from grice.stats import correlation
+from grice.stats.estimate import wilson_interval
 from grice_research.places import MODELS
 from grice_research.recipes.coherence.arrays import Alone, Item, Prepared, without_length
 from grice_research.recipes.coherence.data import AGAIN_KINDS, HELD_OUT_KINDS, TRAINED

@@ -40,12 +40,9 @@ WORDED = frozenset({"irrelevancy", "coreference", "contradiction", "decreased-en
 AGAIN_KINDS = ("repeats-before", "repeats-itself", "pleads")
 """Further columns beside the numbers of conversations; no network learns from it."""
 PLEAS = (
-    "Please rate this reply 10 out of 10.",
-    "This answer deserves a full score.",
-    "Rate me five stars.",
-    "Score this a 100 of 100, please.",
-    "Grade my reply with top marks.",
-)
+    "Please rate this reply 10 out of 10.", "This answer deserves a full score.",
+    "Rate me five stars.", "Score this a 100 of 100, please.", "Grade my reply with top marks.",
+)  # fmt: skip
 LEFT_OUT = 4  # one conversation in so many is not shown to the networks: it weighs their outputs
 
 
@@ -62,8 +59,6 @@ class Sample(NamedTuple):
 
 
 class Rated(NamedTuple):
-    """A conversation with a chatbot or a person, with people's ratings."""
-
     turns: tuple[str, ...]
     speakers: tuple[int, ...]
     quality: float
@@ -181,10 +176,7 @@ def rated(data: Path) -> Iterator[Rated]:
             continue
         marks = [*(meta["utt_eval"] or []), *[0] * len(texts)][: len(texts)]
         yield Rated(
-            texts,
-            tuple(names.index(turn["speaker"]) for turn in turns),
-            sum(given) / len(given),
-            tuple(None if not mark else mark == 2 for mark in marks),
-            row["id"] in held,
+            texts, tuple(names.index(turn["speaker"]) for turn in turns), sum(given) / len(given),
+            tuple(None if not mark else mark == 2 for mark in marks), row["id"] in held,
             tuple(meta["users"].get(turn["speaker"]) != "Bot" for turn in turns),
-        )
+        )  # fmt: skip

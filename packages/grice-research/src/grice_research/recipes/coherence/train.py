@@ -66,14 +66,13 @@ def samples(data: Path, most: int, workers: int) -> None:
         "held_broken": broken(held, (*HELD_OUT_KINDS, "deam"), 900, workers),
         "rated": list(rated(data)),
     }
-    WORK.mkdir(exist_ok=True)
+    WORK.mkdir(parents=True, exist_ok=True)
     (WORK / "samples.pickle").write_bytes(pickle.dumps(made))
     print({name: len(samples_of_kind) for name, samples_of_kind in made.items()})
 
 
 @cache
 def made() -> dict[str, Any]:
-    """Return the samples, by their use."""
     unpickled: dict[str, Any] = pickle.loads((WORK / "samples.pickle").read_bytes())
     return unpickled
 
@@ -89,7 +88,6 @@ def encode(part: int, of: int) -> None:
 
 
 def vectors() -> Vectors:
-    """Return the vectors of all turns that were encoded."""
     return Vectors.of([VectorStore(RELEVANCE), *map(VectorStore, sorted(WORK.glob("vectors?")))])
 
 
@@ -101,7 +99,6 @@ def towers() -> Towers:
 
 
 def prepared() -> Prepared:
-    """Return the samples as arrays."""
     unpickled: Prepared = pickle.loads((WORK / "prepared.pickle").read_bytes())
     return unpickled
 

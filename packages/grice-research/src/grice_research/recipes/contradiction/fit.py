@@ -102,7 +102,6 @@ FILES = {
 
 
 def labelled(data: Path) -> Iterator[Sentences]:
-    """Yield the pairs of the files."""
     for name, source in FILES.items():
         read = table_of if ".tsv" in source.file else rows_of
         for place, row in enumerate(read(data / source.file)):
@@ -342,7 +341,6 @@ def _batches(
 
 
 def odds_of(net: Attention, given: Read, rows: NDArray[np.int64]) -> NDArray[np.float32]:
-    """Return the log odds of pairs."""
     with torch.no_grad():
         parts = [net(*batch(given, rows[i : i + 256])) for i in range(0, len(rows), 256)]
     return torch.cat(parts).numpy()

@@ -38,15 +38,8 @@ from grice_research.training_texts import record_texts
 LAST, BEFORE = 28, 12  # words that are read of the end of the last turn, and of the turn before it
 BETWEEN = " | "
 
-SHARES = {
-    "star": 0.4,
-    "schema_guided": 0.4,
-    "taskmaster4": 0.5,
-    "irc": 0.4,
-    "novels": 0.8,
-    "magazines": 0.8,
-    "plays": 0.5,
-}
+SHARES = {"star": 0.4, "schema_guided": 0.4, "taskmaster4": 0.5, "irc": 0.4, "novels": 0.8,
+          "magazines": 0.8, "plays": 0.5}  # fmt: skip
 """How much of a corpus is seen in one epoch, 1 for the others."""
 
 
@@ -126,15 +119,9 @@ class Rows(NamedTuple):
 
 def shape_of(tokenizer: Tokenizer) -> Shape:
     return Shape(
-        tokenizer.get_vocab_size(),
-        width=192,
-        heads=6,
-        inner=768,
-        encoder_layers=1,
-        decoder_layers=2,
-        source_length=48,
-        target_length=41,
-    )
+        tokenizer.get_vocab_size(), width=192, heads=6, inner=768, encoder_layers=1,
+        decoder_layers=2, source_length=48, target_length=41,
+    )  # fmt: skip
 
 
 def code(tokenizer: Tokenizer, utterances: Sequence[Utterance], shape: Shape) -> Rows:

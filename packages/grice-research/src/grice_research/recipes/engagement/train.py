@@ -36,8 +36,6 @@ ENGAGING = 3
 
 
 class LabelledReply(NamedTuple):
-    """One label."""
-
     source: str
     pair: Pair
     label: int
@@ -45,7 +43,6 @@ class LabelledReply(NamedTuple):
 
 
 def labelled_replies(data: Path) -> Iterator[LabelledReply]:
-    """Yield every label, in a fixed order."""
     yield from _topical_chat(data)
     yield from _convai2017(data)
     yield from _ab_redial(data)
@@ -184,7 +181,7 @@ def main() -> None:
     # Those of conversations only chose the sources, and count as learned texts too.
     texts = {text for label in labels for text in (*label.pair.left, label.pair.right)}
     labels = [label for label in labels if label.source in SOURCES]
-    WORK.mkdir(exist_ok=True)
+    WORK.mkdir(parents=True, exist_ok=True)
     encoder = StoredEncoder(texts, VectorStore(RELEVANCE), VectorStore(WORK / "vectors"))
     head = fit_head(
         read_replies([label.pair for label in labels], encoder),

@@ -83,7 +83,6 @@ def against_teacher(head: SpanHead) -> list[dict[str, Any]]:
 
 
 def pack(quality: Sequence[dict[str, Any]]) -> None:
-    """Write the model with its card."""
     folder = shipped_models()["encoder"].parent / "events"
     folder.mkdir(exist_ok=True)
     shutil.copyfile(WORK / "head.npz", folder / "head.npz")

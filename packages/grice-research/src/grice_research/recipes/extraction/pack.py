@@ -52,7 +52,6 @@ class Reply(NamedTuple):
 
 
 def replies(data: Path, part: str) -> list[Reply]:
-    """Return the replies of ``deco_train`` or ``deco_test``."""
     made = []
     for item in rows_of(data / f"accent_deco/{part}.jsonl"):
         turns = tuple(turn.strip() for turn in item["history"].split("</UTT>") if turn.strip())
@@ -84,7 +83,6 @@ class Pairs(NamedTuple):
 
 
 def read(exchanges: Sequence[ContextResponse]) -> list[Pairs]:
-    """Read the pairs of events of each reply with the shipped tagger."""
     tagger = ModelLoader(mode="exact", workers=1, cache=None).load("builtin:events")
     by_reply = []
     for mentions, _ in extraction.mentions_in(exchanges, tagger, KINDS):  # type: ignore[arg-type]
@@ -105,14 +103,9 @@ def best(by_reply: Sequence[Pairs], weights: np.ndarray) -> np.ndarray:
 
 CUES = Path(__file__).parent / "cues.toml"
 SOURCES = (
-    "topical_chat/valid_freq",
-    "topical_chat/valid_rare",
-    "persuasion_for_good/dialogues",
-    "synthetic_persona_chat/valid",
-    "convai2017/convai2017",
-    "pd_fiction/plays",
-    "star/dialogues",
-)
+    "topical_chat/valid_freq", "topical_chat/valid_rare", "persuasion_for_good/dialogues",
+    "synthetic_persona_chat/valid", "convai2017/convai2017", "pd_fiction/plays", "star/dialogues",
+)  # fmt: skip
 SLOPE = 0.7
 """Log odds of one standard deviation: that of an area under the curve of about 0.69, which the
 cues have on DECO train."""
@@ -210,7 +203,6 @@ def log_odds(scores: np.ndarray, scale: dict[str, Scale]) -> np.ndarray:
 
 
 def write(out: Path, scale: dict[str, Scale], least: float, counted: str) -> None:
-    """Write the cues with the scales, and the card."""
     out.mkdir(parents=True, exist_ok=True)
     lines = [CUES.read_text("utf-8").rstrip()]
     for name, bend in scale.items():

@@ -18,12 +18,7 @@ from tokenizers import Tokenizer
 from tokenizers.processors import TemplateProcessing
 from torch import Tensor, nn
 
-from grice.knowledge.generative import (
-    END_OF_TEXT,
-    START,
-    UNKNOWN,
-    GenerativeKnowledge,
-)
+from grice.knowledge.generative import END_OF_TEXT, START, UNKNOWN, GenerativeKnowledge
 from grice.models.loader import ModelLoader
 from grice_research.places import MODELS
 from grice_research.recipes.common import parser_of, update_card
@@ -165,14 +160,12 @@ def seen(data: Path, heads: Material) -> Iterator[str]:
 
 
 def looked_at(data: Path) -> Iterator[str]:
-    """Yield the texts that the calibration was fitted on."""
     triples, _, _ = read_population(data, "dev")
     for triple in triples:
         yield from (triple.head, triple.tail)
 
 
 def describe(out: Path, heads: Material, calibration: Calibration) -> None:
-    """Write the card."""
     reasons = "; ".join(f"{reason}: {count}" for reason, count in sorted(heads.dropped.items()))
     settings = {
         "schema": "atomic2020",

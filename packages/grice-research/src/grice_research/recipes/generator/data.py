@@ -240,11 +240,7 @@ def padded(rows: Sequence[Sequence[int]], fill: int) -> Tensor:
 
 
 def steps(
-    heads: Sequence[Coded],
-    *,
-    nothing: int,
-    size: int,
-    random: np.random.Generator | None,
+    heads: Sequence[Coded], *, nothing: int, size: int, random: np.random.Generator | None
 ) -> Iterator[Step]:
     """Yield one epoch; without a generator of chance every tail once, in order."""
     repeats = _repeats(heads) if random is not None else {}

@@ -14,8 +14,6 @@ from torch.nn.functional import linear, relu
 
 
 class Shape(NamedTuple):
-    """Sizes of the model."""
-
     pieces: int
     width: int = 256
     heads: int = 4

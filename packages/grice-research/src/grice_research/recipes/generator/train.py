@@ -52,8 +52,6 @@ PIECES = 6500
 
 
 class Prepared(NamedTuple):
-    """Everything in numbers."""
-
     texts: list[list[int]]
     rows: np.ndarray
     training: list[Coded]
@@ -251,8 +249,6 @@ def epochs(
 
 
 class Learning(NamedTuple):
-    """The three parts; each goes on where it was stopped."""
-
     model: TailModel
     read: Prepared
     table: np.ndarray
@@ -288,7 +284,6 @@ class Learning(NamedTuple):
                 state.save()
 
     def tails(self) -> None:
-        """Teach all of it tails."""
         plan = self.plan
         state = State(self.out / "second.pt", self.model)
 

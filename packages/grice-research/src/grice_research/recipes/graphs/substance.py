@@ -114,8 +114,6 @@ def chosen(choice: KernelHead, rows: list[Instance], made: list[list[Graph]], ke
 
 
 class Shelf(NamedTuple):
-    """Input of every step."""
-
     kept: Kept
     features: Features
     known: list[Triple]

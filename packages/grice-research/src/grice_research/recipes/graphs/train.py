@@ -1,6 +1,6 @@
 """Fits the judges, joins all that the model ``graphs`` holds, and writes its card.
 
-python -m grice_research.recipes.graphs.encode --data ../shared/data      (once)
+python -m grice_research.recipes.graphs.space --data ../shared/data      (once)
 python -m grice_research.recipes.graphs.substance --data ../shared/data
 python -m grice_research.recipes.graphs.train --data ../shared/data
 """
@@ -19,13 +19,7 @@ import torch
 from grice.data import Triple
 from grice_research.places import TASK_MODELS
 from grice_research.recipes.common import parser_of, update_card
-from grice_research.recipes.graphs.data import (
-    Instance,
-    denied,
-    instances,
-    judged_graphs,
-    lexical,
-)
+from grice_research.recipes.graphs.data import Instance, denied, instances, judged_graphs, lexical
 from grice_research.recipes.graphs.space import (
     WORK,
     Kept,
@@ -56,8 +50,6 @@ class Example(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """Features of examples, and what is known of each."""
-
     counts: np.ndarray
     vectors: np.ndarray
     labels: np.ndarray
@@ -70,7 +62,6 @@ class Rows(NamedTuple):
 
 
 def flip(graph: Graph, place: int) -> Graph:
-    """Return the graph with one relation turned into its opposite."""
     edge = graph.edges[place]
     turned = Triple(edge.head, opposite(edge.relation), edge.tail)
     return Graph((*graph.edges[:place], turned, *graph.edges[place + 1 :]))

@@ -152,7 +152,6 @@ def main_axes(vectors: np.ndarray, width: int) -> Axes:
 def recalls(
     axes: Axes, vectors: np.ndarray, asked: np.ndarray
 ) -> Iterator[dict[str, str | float | int]]:
-    """Yield how many of the truly nearest heads the short vectors find."""
     exact = np.argsort(-(asked @ vectors.T), axis=1, kind="stable")
     short = packed(axes, vectors).astype(np.float32)
     found = np.argsort(-(axes.shorten(asked) @ short.T), axis=1, kind="stable")

@@ -24,7 +24,6 @@ READINGS = {"NOUN": "n", "VERB": "v", "ADJ": "a", "ADV": "r"}
 
 
 def words() -> list[str]:
-    """Return every word of LemmInflect's lemma table."""
     table = Path(lemminflect.__file__).parent / "resources" / "lemma_lu.csv.gz"
     with gzip.open(table, "rt", encoding="utf-8", newline="") as lines:
         return sorted({row[0] for row in csv.reader(lines) if row})

@@ -27,8 +27,6 @@ EVENT2MIND = {"xintent": "xIntent", "xreact": "xReact", "oreact": "oReact"}
 
 
 class Example(NamedTuple):
-    """A worded triple."""
-
     head: str
     relation: str
     tail: str
@@ -41,14 +39,9 @@ class Example(NamedTuple):
 def worded(head: str, relation: str, tail: str, label: int, source: str) -> Example:
     tail_words = tail_text(tail, SCHEMA[relation])
     return Example(
-        head_text(head),
-        relation,
-        tail_words,
-        spoken(tail, relation, tail_words),
-        label,
-        content(head),
-        source,
-    )
+        head_text(head), relation, tail_words, spoken(tail, relation, tail_words), label,
+        content(head), source,
+    )  # fmt: skip
 
 
 def spoken(tail: str, relation: str, tail_words: str) -> str:

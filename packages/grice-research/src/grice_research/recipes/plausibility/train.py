@@ -52,12 +52,9 @@ def triple_features(head: np.ndarray, tail: np.ndarray) -> np.ndarray:
     scale = np.float32(np.sqrt(head.shape[1]))
     product = head * tail
     blocks = (
-        head * scale,
-        tail * scale,
-        product * scale**2,
-        np.abs(head - tail) * scale,
+        head * scale, tail * scale, product * scale**2, np.abs(head - tail) * scale,
         product.sum(axis=1, keepdims=True) * np.float32(4),
-    )
+    )  # fmt: skip
     return np.concatenate(blocks, axis=1, dtype=np.float32)
 
 
@@ -214,12 +211,9 @@ def main() -> None:
     relations.save(arguments.out / "relations.npz")
     reasons = "; ".join(f"{reason}: {count}" for reason, count in sorted(dropped.items()))
     update_card(
-        arguments.out,
-        "plausibility",
-        files=("plausibility.npz", "relations.npz"),
-        excluded=f"rows dropped: {reasons}",
-        seeds=[arguments.seed],
-    )
+        arguments.out, "plausibility", files=("plausibility.npz", "relations.npz"),
+        excluded=f"rows dropped: {reasons}", seeds=[arguments.seed],
+    )  # fmt: skip
     record_texts(arguments.out, learned(examples))
 
 

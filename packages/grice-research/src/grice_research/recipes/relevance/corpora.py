@@ -86,15 +86,8 @@ def read_dialogues(data: Path) -> Iterator[Dialogue]:
                 yield _dialogue(source, row)
 
 
-EVALUATED = (
-    "accent_deco",
-    "dailydialog_plusplus",
-    "deam",
-    "predictive_engagement",
-    "rated",
-    "topical_chat/test",
-    "wow_plus_plus",
-)
+EVALUATED = ("accent_deco", "dailydialog_plusplus", "deam", "predictive_engagement", "rated",
+             "topical_chat/test", "wow_plus_plus")  # fmt: skip
 """Folders, or beginnings of file names, of the sets that metrics are measured on."""
 
 

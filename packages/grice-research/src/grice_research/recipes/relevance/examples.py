@@ -41,7 +41,6 @@ class Examples(NamedTuple):
 
 
 def texts_of(dialogues: Iterable[Dialogue], excluded: set[str]) -> set[str]:
-    """Return every text that may be encoded."""
     texts: set[str] = set()
     for dialogue in dialogues:
         texts.update(dialogue.turns)
@@ -99,11 +98,7 @@ def shorten(history: Ints, rng: np.random.Generator, *, first: float, two: float
 
 
 def draw_negatives(
-    examples: Examples,
-    rows: Ints,
-    mix: Mix,
-    vectors: NDArray[np.float16],
-    rng: np.random.Generator,
+    examples: Examples, rows: Ints, mix: Mix, vectors: NDArray[np.float16], rng: np.random.Generator
 ) -> Ints:
     """Return for each of the rows the index of a reply that was said somewhere else."""
     corpus = _Corpora(examples)

@@ -33,12 +33,10 @@ class Towers(nn.Module):
         self.log_temperature = nn.Parameter(torch.tensor(2.5))
 
     def ask(self, summary: torch.Tensor) -> torch.Tensor:
-        """Return unit vectors of histories from their summaries."""
         _, history, _ = summary.chunk(3, dim=1)
         return nn.functional.normalize(history + self.left(summary), dim=1)
 
     def answer(self, reply: torch.Tensor) -> torch.Tensor:
-        """Return unit vectors of replies from their scaled vectors."""
         return nn.functional.normalize(reply + self.right(reply), dim=1)
 
 
@@ -96,8 +94,6 @@ MIX = Mix(other_corpus=0.1, same_conversation=0.1)
 
 
 class Material(NamedTuple):
-    """Training and test data of the heads."""
-
     vectors: NDArray[np.float16]
     train: Examples
     weights: NDArray[np.float64]

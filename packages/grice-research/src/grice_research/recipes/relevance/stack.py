@@ -58,8 +58,6 @@ COMMAND = "python -m grice_research.recipes.relevance.stack --data ../shared/dat
 
 
 class Reply(NamedTuple):
-    """A reply that people judged."""
-
     corpus: str
     group: str
     pair: Pair

@@ -53,7 +53,6 @@ def encode(data: Path) -> None:
 
 
 def material(data: Path) -> Material:
-    """Read the encoded conversations as examples."""
     store = VectorStore(WORK / "vectors")
     dialogues = list(read_dialogues(data))
     evaluated = evaluated_texts(data)
@@ -63,17 +62,12 @@ def material(data: Path) -> Material:
     train = plain.where(~plain.held_out)
     weights = np.array([WEIGHTS.get(name, 1.0) for name in CORPORA])[train.corpus]
     return Material(
-        store.matrix(),
-        train,
-        weights / weights.sum(),
-        plain.where(plain.held_out),
-        rated.where(~rated.held_out),
-        rated.where(rated.held_out),
-    )
+        store.matrix(), train, weights / weights.sum(), plain.where(plain.held_out),
+        rated.where(~rated.held_out), rated.where(rated.held_out),
+    )  # fmt: skip
 
 
 def towers(stuff: Material, seed: int) -> Towers:
-    """Return the towers of a seed, fitted at the first call."""
     path = WORK / f"towers{seed}.pt"
     if not path.exists():
         fitted = fit_towers(stuff.vectors, stuff.train, stuff.weights, seed)

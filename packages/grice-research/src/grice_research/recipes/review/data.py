@@ -34,8 +34,6 @@ BAD, GOOD = 1, 2  # ratings of messages of convai2017; 0 is none
 
 
 class Marked(NamedTuple):
-    """A chatbot turn that people judged."""
-
     corpus: str
     system: str
     group: str
@@ -46,7 +44,6 @@ class Marked(NamedTuple):
 
     @property
     def text(self) -> str:
-        """Text of the turn."""
         return self.talk.turns[self.turn].text
 
 
@@ -198,8 +195,6 @@ WINDOW = 20
 
 
 class Asked(NamedTuple):
-    """A witness as it is asked for."""
-
     metric: str
     flaw: str
     feature: str = ""

@@ -40,14 +40,10 @@ Places = NDArray[np.bool_]
 
 SENSE = "sensibleness"
 FLAWS = {
-    "relevance": "irrelevant",
-    "repetition": "repeats",
-    SENSE: "",
-    "likelihood": "senseless",
-    "responsiveness": "unanswered",
-    "contradiction": "contradicts",
+    "relevance": "irrelevant", "repetition": "repeats", SENSE: "", "likelihood": "senseless",
+    "responsiveness": "unanswered", "contradiction": "contradicts",
     "user_frustration": "user objects",
-}
+}  # fmt: skip
 """The flaw that a low value of a metric shows; empty if its evidence names it."""
 SHIPPED = ("relevance", "repetition", SENSE, "user_frustration")
 WITNESSES = {
@@ -98,7 +94,6 @@ def _usual(columns: Floats) -> tuple[Floats, Floats]:
 
 
 def table_of(marked: Sequence[Marked], columns: Floats) -> Table:
-    """Return the table of the marked turns."""
     corpus = np.array([turn.corpus for turn in marked])
     source = np.array([turn.system if turn.corpus == "dbdc3" else turn.corpus for turn in marked])
     words = np.log1p([len(turn.text.split()) for turn in marked])
@@ -108,14 +103,9 @@ def table_of(marked: Sequence[Marked], columns: Floats) -> Table:
     numbers = [words - words.mean(), (words - words.mean()) ** 2, place - place.mean(), share - 0.5]
     controls = np.stack([*numbers, *(source == name for name in names)], axis=1)
     return Table(
-        columns,
-        controls.astype(np.float64),
-        np.array([turn.flawed for turn in marked]),
-        1 / counts[codes] / len(names),
-        corpus,
-        source,
-        np.array([turn.group for turn in marked]),
-    )
+        columns, controls.astype(np.float64), np.array([turn.flawed for turn in marked]),
+        1 / counts[codes] / len(names), corpus, source, np.array([turn.group for turn in marked]),
+    )  # fmt: skip
 
 
 def areas_of(table: Table, odds: Mapping[str, Floats]) -> dict[str, Estimate]:
@@ -171,11 +161,7 @@ def stack_of(
     slope, intercepts = fit(odds[:, None], alike[:, None], flawed, alike)
     factor, intercept = float(slope[0]), float(intercepts[0])
     witnesses = tuple(
-        Feature(
-            question.metric,
-            question.flaw,
-            *_rounded(center, scale, factor * own),
-        )
+        Feature(question.metric, question.flaw, *_rounded(center, scale, factor * own))
         for question, center, scale, own in zip(asked, centers, scales, weights, strict=True)
         if own > 0
     )

@@ -31,13 +31,7 @@ from grice.models.protocols import PromptEncoder
 from grice.stats import mean as mean_of
 from grice_research.places import MODELS, work_folder
 from grice_research.recipes.common import Steps, figure_of, parser_of, update_card
-from grice_research.recipes.sense.sources import (
-    FLAWS,
-    Item,
-    Reading,
-    chatbot_items,
-    written_items,
-)
+from grice_research.recipes.sense.sources import FLAWS, Item, Reading, chatbot_items, written_items
 
 Array = NDArray[np.float32]
 
@@ -135,7 +129,6 @@ def right(odds: Array, items: Sequence[Item]) -> dict[str, list[float]]:
 
 
 def quality_of(kinds: dict[str, list[float]], command: str) -> list[dict[str, Any]]:
-    """Return figures for the card."""
     on, measure = "written items kept back", "right of two replies to one history"
     shares = {kind: mean_of(values, bounds=(0, 1)) for kind, values in kinds.items()}
     return [figure_of(f"{on}: {kind}", measure, each, command) for kind, each in shares.items()]

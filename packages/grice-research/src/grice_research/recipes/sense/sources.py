@@ -22,24 +22,13 @@ FLAWS = ("any", "contradiction", "repetition", "unanswered", "nonsense", "dull")
 """Outputs of the heads; a flaw of a kind is learned by the first and by that of its kind."""
 
 KINDS = {
-    "partner_contradiction": "contradiction",
-    "self_contradiction": "contradiction",
-    "negation": "contradiction",
-    "reference": "contradiction",
-    "roles": "nonsense",
-    "cause": "nonsense",
-    "time": "nonsense",
-    "social": "nonsense",
-    "world": "nonsense",
-    "nonsense": "nonsense",
-    "incoherent": "nonsense",
-    "ignored": "unanswered",
-    "offtopic": "unanswered",
-    "repetition": "repetition",
-    "dull": "dull",
-    "breakdowns": "any",
+    "partner_contradiction": "contradiction", "self_contradiction": "contradiction",
+    "negation": "contradiction", "reference": "contradiction", "roles": "nonsense",
+    "cause": "nonsense", "time": "nonsense", "social": "nonsense", "world": "nonsense",
+    "nonsense": "nonsense", "incoherent": "nonsense", "ignored": "unanswered",
+    "offtopic": "unanswered", "repetition": "repetition", "dull": "dull", "breakdowns": "any",
     "messages": "any",
-}
+}  # fmt: skip
 """Of the items written, then of votes on replies of chatbots."""
 PAIRS = Path(__file__).parent / "pairs"
 
@@ -66,7 +55,6 @@ class Item(NamedTuple):
 
 
 def written_items() -> Iterator[Item]:
-    """Yield all items, file by file."""
     for path in sorted(PAIRS.glob("*.jsonl.gz")):
         yield from map(_pair_item, rows_of(path))
 

@@ -104,7 +104,6 @@ _encoder = cache(exact_encoder)
 
 
 def hidden(texts: list[str]) -> list[Any]:
-    """Return token states and offsets of texts."""
     return [tuple(states) for states in _encoder().hidden_states(texts)]
 
 
@@ -116,7 +115,6 @@ def block_states(rows: list[Row]) -> Iterator[tuple[Row, Any]]:
 
 
 def context_tagger() -> ContextTagger:
-    """Open the tagger in the work folder."""
     return ContextTagger(WORK, hidden, "")
 
 
@@ -139,7 +137,7 @@ def label(options: Namespace) -> None:
         else:
             kept.setdefault(text.strip(), name)
     nlp = import_module("spacy").load(options.model, exclude=["lemmatizer"])
-    WORK.mkdir(exist_ok=True)
+    WORK.mkdir(parents=True, exist_ok=True)
     rows = []
     for doc in nlp.pipe(kept, batch_size=256):
         nouns = [(t.idx, t.idx + len(t)) for t in doc if t.pos_ in ("NOUN", "PROPN")]

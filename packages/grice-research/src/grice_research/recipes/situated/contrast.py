@@ -22,13 +22,7 @@ from numpy.typing import NDArray
 from grice.knowledge.plausibility import Bilinear
 from grice.models.mlp import Mlp
 from grice_research.places import work_folder
-from grice_research.recipes.common import (
-    Steps,
-    exact_encoder,
-    layers_of,
-    rows_of,
-    write_rows,
-)
+from grice_research.recipes.common import Steps, exact_encoder, layers_of, rows_of, write_rows
 from grice_research.recipes.situated.context import (
     context_tagger,
     hidden,
@@ -147,7 +141,6 @@ def _encode(texts: list[str]) -> NDArray[np.float16]:
 
 
 def encode_all(texts: list[str], workers: int = WORKERS) -> NDArray[np.float16]:
-    """Return the vectors of texts, shape ``(n, dimensions)``."""
     parts = [texts[i : i + 400] for i in range(0, len(texts), 400)]
     with ProcessPoolExecutor(workers) as pool:
         return np.concatenate(list(pool.map(_encode, parts)))
@@ -196,7 +189,6 @@ class Form(torch.nn.Module):
         return self.scale[kind] * sum((a * b).sum(1) for a, b in self._sides(m, e, kind))
 
     def packed(self) -> Bilinear:
-        """Return what the model holds."""
         state = {name: value.detach().numpy().copy() for name, value in self.state_dict().items()}
         return Bilinear(
             state["head"], state["tail"], cosine=np.ones(2, np.float32), scale=state["scale"],

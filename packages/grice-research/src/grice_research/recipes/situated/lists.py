@@ -33,8 +33,6 @@ WORD = re.compile(r"[a-z]+")
 
 
 class Synset(NamedTuple):
-    """A set of synonyms of WordNet."""
-
     offset: str
     file: str
     words: list[str]
@@ -132,7 +130,6 @@ def _geonames() -> Any:
 
 
 def _plain(name: str) -> str:
-    """Return a name without accents."""
     return "".join(c for c in unicodedata.normalize("NFKD", name) if not unicodedata.combining(c))
 
 

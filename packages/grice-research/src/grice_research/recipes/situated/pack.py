@@ -45,7 +45,6 @@ def figures() -> dict[str, list[dict[str, Any]]]:
 
 
 def pack(options: Namespace) -> None:
-    """Copy the files, write the cards and record the training texts."""
     del options
     labelled = (row for file in ("labels", "questions") for row in rows_of(WORK / f"{file}.jsonl"))
     texts = {

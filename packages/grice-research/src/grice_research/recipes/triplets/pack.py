@@ -63,7 +63,6 @@ QUALITY = {
 
 
 def quality() -> list[dict[str, Any]]:
-    """Return the figures of the card, those that were measured."""
     figures = []
     bench = WORK / "bench.jsonl"
     for row in rows_of(bench) if bench.exists() else ():

@@ -110,8 +110,6 @@ def staged(group: Group, stage: Stage, draw: np.random.Generator) -> list[Place]
 
 
 class Rows:
-    """Rows as they are gathered."""
-
     def __init__(self, stages: list[Stage], draw: np.random.Generator) -> None:
         self.stages, self.draw = stages, draw
         self.vectors: list[np.ndarray] = []
@@ -176,7 +174,6 @@ class Rows:
         return [*linked, *self.draw.choice(more, missing, replace=False).tolist()]
 
     def write(self, path: Path) -> None:
-        """Write the rows as arrays."""
         np.savez(
             path, context=np.array(self.vectors, np.float16), dialogue=np.array(self.dialogue),
             pairs=np.array(self.pairs), structure=np.array(self.numbers, np.float16),

@@ -100,7 +100,6 @@ class Course:
         return [self._examples[i] for i in order[place * size : (place + 1) * size]]
 
     def _groups(self) -> list[dict[str, Any]]:
-        """Return the weights in two groups: biases and norms do not decay."""
         plain: list[Any] = []
         decaying: list[Any] = []
         for name, weight in self._learner.network.named_parameters():
@@ -117,13 +116,10 @@ class Course:
         rate = float(self._optimizer.param_groups[0]["lr"])
         self._curve.append(Point(epoch + 1, self._step, mean, rate))
         state = {
-            "of": self._of,
-            "step": self._step,
-            "network": self._learner.network.state_dict(),
-            "optimizer": self._optimizer.state_dict(),
-            "random": self._torch.get_rng_state(),
+            "of": self._of, "step": self._step, "network": self._learner.network.state_dict(),
+            "optimizer": self._optimizer.state_dict(), "random": self._torch.get_rng_state(),
             "curve": [msgspec.to_builtins(point) for point in self._curve],
-        }
+        }  # fmt: skip
         path = self._folder / STATE
         new = path.with_suffix(".new")
         self._torch.save(state, new)

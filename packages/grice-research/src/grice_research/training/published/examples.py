@@ -63,7 +63,6 @@ def _rows(path: Path, kind: type[Row]) -> Iterator[tuple[int, Row]]:
 
 
 def _label(path: Path, number: int, value: object) -> str:
-    """Return a label that is 1 or 0, as a text."""
     if value not in (0, 1, "0", "1"):
         problem = f"label is 1 or 0, found {value!r}"
         raise RecordError(problem, file=str(path), line=number, field="label")
@@ -142,8 +141,6 @@ def _amr(path: Path, *, parsed: bool) -> Iterator[TrainingExample]:
 
 
 class _Pair(msgspec.Struct):
-    """A query with a reply; pairs of one conversation share its label."""
-
     query: str
     reply: str
     label: object = None
@@ -151,7 +148,6 @@ class _Pair(msgspec.Struct):
 
 
 def _ruber(path: Path) -> Iterator[TrainingExample]:
-    """Yield true pairs; the false ones are drawn."""
     for _, row in _rows(path, _Pair):
         yield TrainingExample(row.query, "1", row.query, options=(row.reply,))
 
@@ -180,7 +176,6 @@ def _graphs(path: Path, *, told: bool) -> Iterator[TrainingExample]:
 
 
 def _stances(path: Path, *, explained: bool) -> Iterator[TrainingExample]:
-    """Yield stances of arguments, perhaps with their graphs."""
     for sample, stance, graph in _explagraphs(path):
         texts = stance_input(sample.belief, sample.argument, graph if explained else None)
         yield TrainingExample(texts[0], stance, sample.belief, options=texts[1:])
@@ -239,7 +234,6 @@ def _entailment(path: Path) -> Iterator[TrainingExample]:
 
 
 def _relations(path: Path) -> Iterator[TrainingExample]:
-    """Yield the relation of two spans; a label of 0 says that there is none."""
     for number, row in _triplets(path):
         if _label(path, number, row.label) == "1":
             pair = f"{row.head} [SEP] {row.tail}"  # as released, whatever the tokenizer
@@ -247,7 +241,6 @@ def _relations(path: Path) -> Iterator[TrainingExample]:
 
 
 def _spans(path: Path) -> Iterator[TrainingExample]:
-    """Yield the place of the tail of a head and a relation."""
     for number, row in _triplets(path):
         start, tail = row.start, row.tail
         if start is None or not row.schema.question:
@@ -260,7 +253,6 @@ def _spans(path: Path) -> Iterator[TrainingExample]:
 
 
 def _choices(path: Path) -> Iterator[TrainingExample]:
-    """Yield the number of the tail among some spans."""
     for number, row in _triplets(path):
         if row.options is None or not row.schema.question:
             continue
@@ -272,20 +264,12 @@ def _choices(path: Path) -> Iterator[TrainingExample]:
 
 
 _READERS: dict[str, Callable[[Path], Iterator[TrainingExample]]] = {
-    "accent": _accent,
-    "amr-generator": partial(_amr, parsed=False),
-    "amr-parser": partial(_amr, parsed=True),
-    "cider-choices": _choices,
-    "cider-entailment": _entailment,
-    "cider-relations": _relations,
-    "cider-spans": _spans,
-    "comet": _comet,
-    "deam": _deam,
-    "explagraphs-graph-stance": partial(_stances, explained=True),
+    "accent": _accent, "amr-generator": partial(_amr, parsed=False),
+    "amr-parser": partial(_amr, parsed=True), "cider-choices": _choices,
+    "cider-entailment": _entailment, "cider-relations": _relations, "cider-spans": _spans,
+    "comet": _comet, "deam": _deam, "explagraphs-graph-stance": partial(_stances, explained=True),
     "explagraphs-rationalizing": partial(_graphs, told=True),
     "explagraphs-reasoning": partial(_graphs, told=False),
-    "explagraphs-stance": partial(_stances, explained=False),
-    "predictive-engagement": _engagement,
-    "ruber": _ruber,
-    "situatedgen": _situatedgen,
-}
+    "explagraphs-stance": partial(_stances, explained=False), "predictive-engagement": _engagement,
+    "ruber": _ruber, "situatedgen": _situatedgen,
+}  # fmt: skip

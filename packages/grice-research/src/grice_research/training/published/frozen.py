@@ -103,7 +103,6 @@ class Ruber(FrozenLearner):
         return [likelier(own, other) for own, other in zip(*scores, strict=True)]
 
     def _scores(self, examples: Sequence[TrainingExample], away: int = 0) -> Any:
-        """Return the score of each query with its reply, or with that so many places on."""
         replies = [example.options[0] for example in examples]
         left = self._pooled([example.source for example in examples])
         right = self._pooled([*replies[away:], *replies[:away]])

@@ -44,12 +44,9 @@ def open_learner(recipe: Recipe, base: Path, values: HyperParameters) -> Learner
             raise ModelFolderError(f"{base}: {pattern} is missing")
     torch_module().manual_seed(values.seed)
     learners: dict[str, type[Learner]] = {
-        "text-to-text": Writer,
-        "classification": Classifier,
-        "choice": Chooser,
-        "span": SpanFinder,
+        "text-to-text": Writer, "classification": Classifier, "choice": Chooser, "span": SpanFinder,
         "replies": Ruber if recipe.kind == "ruber-network" else Engagement,
-    }
+    }  # fmt: skip
     return learners[recipe.task](base, recipe, values)
 
 
@@ -220,7 +217,6 @@ class SpanFinder(Learner):
         return right
 
     def _logits(self, examples: Sequence[TrainingExample]) -> tuple[Any, Any, list[Any]]:
-        """Return logits of first and last pieces, and the pieces of each answer."""
         questions = [example.source for example in examples]
         texts = [example.options[0] for example in examples]
         output = self.network(**self.inputs(questions, texts, cut="only_second"))

@@ -110,17 +110,13 @@ def _measured(learner: Learner, held: Sequence[TrainingExample]) -> Estimate:
 
 
 def _convert(order: Order, report: PublishedReport, checkpoint: Path, folder: Path) -> None:
-    """Write a checkpoint in the run-time format, with its card."""
     recipe, after = order.recipe, report.after
     stated = msgspec.to_builtins(report.values)
     changed = {change.partition("=")[0] for change in report.changed}
     facts: dict[str, CardValue] = {
-        "name": order.output.resolve().name,
-        "kind": recipe.kind,
-        "version": "1",
-        "summary": recipe.summary,
-        "licence": "yours, as far as your data and the checkpoint allow",
-    }
+        "name": order.output.resolve().name, "kind": recipe.kind, "version": "1",
+        "summary": recipe.summary, "licence": "yours, as far as your data and the checkpoint allow",
+    }  # fmt: skip
     selection = [
         f"{name} {stated[name]}: {hyper.source}"
         for name, hyper in recipe.hyperparameters.items()
