@@ -84,37 +84,43 @@ def checkpoint(request, tmp_path_factory):
     return folder, network
 
 
-def encoded(folder, *texts):
-    read = Tokenizer.from_file(str(folder / "tokenizer.json")).encode(*texts)
-    return read.ids, read.type_ids
-
-
-def inputs(network, ids, types):
+def inputs(source, network, *texts):
+    """Return what plain transformers is given for a text or a pair."""
     import torch
 
-    given = {"input_ids": torch.tensor([ids]), "attention_mask": torch.ones(1, len(ids)).long()}
-    if network.config.model_type in ("bert",):
-        given["token_type_ids"] = torch.tensor([types])
+    read = Tokenizer.from_file(str(source / "tokenizer.json")).encode(*texts)
+    given = {
+        "input_ids": torch.tensor([read.ids]),
+        "attention_mask": torch.ones(1, len(read.ids)).long(),
+    }
+    if network.config.model_type == "bert":
+        given["token_type_ids"] = torch.tensor([read.type_ids])
     return given
 
 
-def plain(folder, network):
+def plain(network, given):
+    """Return the first output of plain transformers."""
     import torch
 
-    rows = []
-    for pair in PAIRS:
-        given = inputs(network, *encoded(folder, " ".join(pair.left), pair.right))
-        with torch.inference_mode():
-            rows.append(network(**given).logits[0].softmax(-1).numpy())
-    return np.array(rows)
+    with torch.inference_mode():
+        return network(**given)[0][0]
 
 
-def export(network, path, given):
-    """Write a network as ONNX; the test is left out where the exporter cannot."""
+def probabilities(source, network):
+    pairs = [inputs(source, network, " ".join(pair.left), pair.right) for pair in PAIRS]
+    return np.array([plain(network, pair).softmax(-1).numpy() for pair in pairs])
+
+
+def exported(source, target, network, *texts):
+    """Write a network as a checkpoint in ONNX; the test is left out where the exporter cannot."""
     import torch
 
     pytest.importorskip("onnx", reason="onnx is not installed")
     pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+    given = inputs(source, network, *texts)
+    target.mkdir()
+    for name in ("config.json", "tokenizer.json"):
+        (target / name).write_bytes((source / name).read_bytes())
 
     class FirstOutput(torch.nn.Module):
         def __init__(self):
@@ -126,57 +132,41 @@ def export(network, path, given):
 
     try:
         torch.onnx.export(
-            FirstOutput().eval(), tuple(given.values()), str(path), input_names=list(given),
-            dynamo=False, opset_version=17,
+            FirstOutput().eval(), tuple(given.values()), str(target / "model.onnx"),
+            input_names=list(given), dynamo=False, opset_version=17,
             dynamic_axes={name: {0: "batch", 1: "length"} for name in given},
         )  # fmt: skip
     except Exception as error:  # noqa: BLE001 - whatever an exporter of another version says
         pytest.skip(f"torch cannot export it: {type(error).__name__}: {error}")
+    return target
 
 
-def test_a_classifier_of_transformers_is_opened_as_it_is(checkpoint, tmp_path):
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("engine", ["transformers", "onnx"])
+def test_a_classifier_gives_what_plain_transformers_gives(checkpoint, tmp_path, engine):
     source, network = checkpoint
-    model = opened(folder(source, tmp_path / "b", "transformers-nli"), PairClassifier)
+    if engine == "onnx":
+        source = exported(source, tmp_path / "source", network, "i eat", "you run")
+    model = opened(folder(source, tmp_path / "b", f"{engine}-nli"), PairClassifier, workers=2)
     assert model.labels == ("contradiction", "entailment", "neutral")
-    expected = plain(source, network)
+    expected = probabilities(source, network)
     np.testing.assert_allclose(model.label_probabilities(PAIRS), expected, atol=1e-5)
     assert model.classify(PAIRS) == pytest.approx(expected[:, 1], abs=1e-5)
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_a_classifier_on_onnx_runtime_gives_what_transformers_gives(checkpoint, tmp_path):
-    source, network = checkpoint
-    graph = tmp_path / "source"
-    graph.mkdir()
-    for name in ("config.json", "tokenizer.json"):
-        (graph / name).write_bytes((source / name).read_bytes())
-    given = inputs(network, *encoded(source, "i eat", "you run"))
-    export(network, graph / "model.onnx", given)
-    model = opened(folder(graph, tmp_path / "b", "onnx-nli"), PairClassifier, workers=2)
-    np.testing.assert_allclose(model.label_probabilities(PAIRS), plain(source, network), atol=1e-5)
-    assert model.classify(PAIRS[::-1]) == model.classify(PAIRS)[::-1]
-
-
-@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("pooling", ["mean", "first"])
 def test_an_encoder_on_onnx_runtime_gives_unit_vectors(checkpoint, tmp_path, pooling):
-    import torch
-
     source, network = checkpoint
     body = getattr(network, network.base_model_prefix)
-    graph = tmp_path / "source"
-    graph.mkdir()
-    for name in ("config.json", "tokenizer.json"):
-        (graph / name).write_bytes((source / name).read_bytes())
-    export(body, graph / "model.onnx", inputs(network, *encoded(source, "i eat")))
+    graph = exported(source, tmp_path / "source", body, "i eat")
     model = opened(folder(graph, tmp_path / "b", "onnx-encoder", pooling=pooling), Encoder)
-    vectors = model.encode([*TEXTS, ""])
-    for text, vector in zip(TEXTS, vectors, strict=False):
-        with torch.inference_mode():
-            states = body(**inputs(network, *encoded(source, text)))[0][0].numpy()
+    *vectors, nothing = model.encode([*TEXTS, ""])
+    for text, vector in zip(TEXTS, vectors, strict=True):
+        states = plain(body, inputs(source, network, text)).numpy()
         pooled = states.mean(0) if pooling == "mean" else states[0]
         np.testing.assert_allclose(vector, pooled / np.linalg.norm(pooled), atol=1e-5)
-    assert not vectors[-1].any()
+    assert not nothing.any()
 
 
 @pytest.mark.parametrize("family", ["llama", "qwen2", "qwen3"])
@@ -187,10 +177,10 @@ def test_a_language_model_of_transformers_agrees_with_the_converted_one(tmp_path
         tmp_path / "source", family, intermediate_size=FEED, tie_word_embeddings=True
     )
     model = opened(folder(source, tmp_path / "a", "transformers-lm"), CausalLM)
-    ids = [i for part in PASSAGE for i in encoded_alone(source, part.text)]
+    tokenizer = Tokenizer.from_file(str(source / "tokenizer.json"))
+    ids = [i for part in PASSAGE for i in tokenizer.encode(part.text).ids]
     network = transformers.AutoModelForCausalLM.from_pretrained(source).float().eval()
-    with torch.inference_mode():
-        odds = network(torch.tensor([ids])).logits[0].log_softmax(-1).numpy()
+    odds = plain(network, {"input_ids": torch.tensor([ids])}).log_softmax(-1).numpy()
     expected = [odds[i, token] for i, token in enumerate(ids[1:])]
     (first, second) = model.token_scores([PASSAGE])[0]
     log_probabilities = [token.log_probability for token in (*first, *second)]
@@ -208,11 +198,6 @@ def test_a_language_model_that_lacks_a_weight_is_refused(tmp_path):
     )
     with pytest.raises(ModelFolderError, match=r"model\.norm\.weight is missing"):
         opened(folder(source, tmp_path / "b", "transformers-lm"), CausalLM)
-
-
-def encoded_alone(folder, text):
-    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-    return tokenizer.encode(text, add_special_tokens=False).ids
 
 
 def kept(tmp_path, **config):
