@@ -41,9 +41,9 @@ from grice.metrics.turn_features import (
     verbatim_features,
 )
 from grice.models.cache import Cache
-from grice.models.embedded import EmbeddedEncoder, HiddenStates
+from grice.models.embedded import EmbeddedEncoder, EncoderSettings, HiddenStates
 from grice.models.folder import open_folder
-from grice.models.loader import read_settings
+from grice.models.loader import ModelLoader, read_settings
 from grice.models.mlp import Mlp
 
 D = 8
@@ -292,7 +292,8 @@ class CountingEncoder(EmbeddedEncoder):
 
 @pytest.fixture(scope="module")
 def encoder():
-    return CountingEncoder(open_folder("encoder"), mode="exact", threads=1)
+    folder = open_folder("encoder")
+    return CountingEncoder(folder, read_settings(folder, EncoderSettings), ModelLoader())
 
 
 def head_of(encoder, folder=None):

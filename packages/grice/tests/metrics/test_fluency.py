@@ -184,5 +184,5 @@ def test_weights_must_be_stated(tmp_path):
     shutil.copytree(shipped_models()["relevance"], folder)
     card = folder / "card.toml"
     card.write_text(card.read_text("utf-8").replace("weight_shift", "shift"), "utf-8")
-    with pytest.raises(ModelFolderError, match="weight_shift is missing"):
+    with pytest.raises(ModelFolderError, match="missing required field `weight_shift`"):
         ModelLoader(mode="exact", workers=1, cache=None).load(f"file:{folder}")
