@@ -293,7 +293,9 @@ class CountingEncoder(EmbeddedEncoder):
 @pytest.fixture(scope="module")
 def encoder():
     folder = open_folder("encoder")
-    return CountingEncoder(folder, read_settings(folder, EncoderSettings), ModelLoader())
+    counting = CountingEncoder(folder, read_settings(folder, EncoderSettings), ModelLoader())
+    counting.asked = []
+    return counting
 
 
 def head_of(encoder, folder=None):
