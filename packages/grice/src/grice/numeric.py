@@ -9,6 +9,11 @@ import math
 from importlib import import_module
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
+__all__ = [
+    "Array", "Floats", "cosine", "dot_cosine", "logistic", "logit", "logits", "np", "sigmoid",
+    "softmax", "unit_cosine", "unit_dot", "unit_rows", "unit_vector",
+]  # fmt: skip
+
 
 class LazyModule:
     """A module that is imported when one of its names is first read."""

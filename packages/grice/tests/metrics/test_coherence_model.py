@@ -293,9 +293,7 @@ class CountingEncoder(EmbeddedEncoder):
 @pytest.fixture(scope="module")
 def encoder():
     folder = open_folder("encoder")
-    counting = CountingEncoder(folder, read_settings(folder, EncoderSettings), ModelLoader())
-    counting.asked = []
-    return counting
+    return CountingEncoder(folder, read_settings(folder, EncoderSettings), ModelLoader())
 
 
 def head_of(encoder, folder=None):

@@ -4,23 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from grice.data import (
-    KnownTail,
-    Response,
-    Span,
-    Triple,
-    TripleEvidence,
-    Turn,
-)
+from grice.data import KnownTail, Response, Span, Triple, TripleEvidence, Turn
 from grice.knowledge.events import Place
 from grice.knowledge.extraction import ExtractedTriple, Extraction
 from grice.knowledge.plausibility import TripleHead
-from grice.metrics.commonsense import (
-    commonsense,
-    harmonic_mean_score,
-    mean_score,
-    nearest_known,
-)
+from grice.metrics.commonsense import commonsense, harmonic_mean_score, mean_score, nearest_known
 from grice.models.loader import ModelLoader
 
 KNOWN = KnownTail("PersonX is late", "sorry", 0.9, 0.8, "made")
@@ -200,16 +188,13 @@ def test_the_nearest_of_the_generated_tails_is_the_evidence():
         assert nearest_known([], Tails("to eat"), encoder) == []
 
 
-@pytest.mark.parametrize(
-    ("scores", "printed"),
-    [
-        ([0.33, 0.12, 0.18], 0.21),
-        ([0.63, 0.68, 0.66], 0.66),
-        ([0.06, 0.53, 0.95, 1.63], 0.79),
-        ([0.59, 0.39, 0.55, 0.69], 0.56),
-        ([], 0.5),
-    ],
-)
+@pytest.mark.parametrize(("scores", "printed"), [
+    ([0.33, 0.12, 0.18], 0.21),
+    ([0.63, 0.68, 0.66], 0.66),
+    ([0.06, 0.53, 0.95, 1.63], 0.79),
+    ([0.59, 0.39, 0.55, 0.69], 0.56),
+    ([], 0.5),
+])  # fmt: skip
 def test_a_reply_has_the_mean_of_its_triples_as_in_table_12_of_accent(scores, printed):
     assert mean_score(scores) == pytest.approx(printed, abs=0.0051)
 

@@ -90,19 +90,16 @@ def wrong_turn(responses):
     return [Judgement(0.5, evidence=(TurnEvidence(99, 0.1),)) for _ in responses]
 
 
-@pytest.mark.parametrize(
-    ("judge", "rule"),
-    [
-        (forgetful, "judgements for 1 item"),
-        (too_large, "value 2.0 outside 0 to 1"),
-        (not_a_number, "value nan outside 0 to 1"),
-        (silent_abstention, "abstained without a reason"),
-        (wrong_neutral, "abstained with 0.1"),
-        (batch_dependent, "another score alone than in a batch"),
-        (wrong_span, "outside its text"),
-        (wrong_turn, "no turn 99"),
-    ],
-)
+@pytest.mark.parametrize(("judge", "rule"), [
+    (forgetful, "judgements for 1 item"),
+    (too_large, "value 2.0 outside 0 to 1"),
+    (not_a_number, "value nan outside 0 to 1"),
+    (silent_abstention, "abstained without a reason"),
+    (wrong_neutral, "abstained with 0.1"),
+    (batch_dependent, "another score alone than in a batch"),
+    (wrong_span, "outside its text"),
+    (wrong_turn, "no turn 99"),
+])  # fmt: skip
 def test_a_broken_rule_is_named(judge, rule):
     with pytest.raises(AssertionError, match=rule):
         check_metric(broken(judge))

@@ -11,27 +11,21 @@ METRIC = "contradiction"
 DOGS = "I have two dogs."
 
 
-@pytest.mark.parametrize(
-    ("before", "against"),
-    [
-        (DOGS, "I do not have any dogs."),
-        ("I have never been to Spain.", "I have been to Spain."),
-        ("My house is very big.", "My house is very small."),
-        ("The shop is closed today.", "The shop is open today."),
-    ],
-)
+@pytest.mark.parametrize(("before", "against"), [
+    (DOGS, "I do not have any dogs."),
+    ("I have never been to Spain.", "I have been to Spain."),
+    ("My house is very big.", "My house is very small."),
+    ("The shop is closed today.", "The shop is open today."),
+])  # fmt: skip
 def test_the_opposite_of_what_was_said_is_below_one_half(judged, before, against):
     assert judged(before, "Oh, I see.", against).value < 0.5
 
 
-@pytest.mark.parametrize(
-    ("before", "beside"),
-    [
-        (DOGS, "My dogs are in the garden."),
-        ("I have never been to Spain.", "I would like to see Spain."),
-        ("I like tea a lot.", "I do not have any dogs."),
-    ],
-)
+@pytest.mark.parametrize(("before", "beside"), [
+    (DOGS, "My dogs are in the garden."),
+    ("I have never been to Spain.", "I would like to see Spain."),
+    ("I like tea a lot.", "I do not have any dogs."),
+])  # fmt: skip
 def test_what_goes_with_it_is_above_one_half(judged, before, beside):
     score = judged(before, "Oh, I see.", beside)
     assert score.value > 0.5

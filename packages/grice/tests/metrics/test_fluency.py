@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 
 import numpy as np
 import pytest
@@ -11,7 +10,7 @@ import pytest
 from grice.data import FeatureEvidence
 from grice.errors import ModelFolderError
 from grice.metrics.fluency import FluencyModel
-from grice.models.folder import file_sha256, open_folder, shipped_models
+from grice.models.folder import file_sha256, open_folder
 from grice.models.loader import ModelLoader
 from grice.models.protocols import Pair
 
@@ -19,14 +18,11 @@ METRIC = "fluency"
 PLAIN = "I went to the park with my sister and we had a lot of fun."
 
 
-@pytest.mark.parametrize(
-    "broken",
-    [
-        "I went park to the sister with my and had we a lot of fun.",
-        "I went to the the park with my sister and we had had a lot of fun.",
-        "I goes to park with the my sister and we having lot of fun.",
-    ],
-)
+@pytest.mark.parametrize("broken", [
+    "I went park to the sister with my and had we a lot of fun.",
+    "I went to the the park with my sister and we had had a lot of fun.",
+    "I goes to park with the my sister and we having lot of fun.",
+])  # fmt: skip
 def test_words_out_of_place_lower_the_value(judged, broken):
     assert judged("Hi!", broken).value < judged("Hi!", PLAIN).value
     assert judged("Hi!", PLAIN).value > 0.5
@@ -51,26 +47,15 @@ def test_the_evidence_points_at_the_words(judged):
     assert [piece.value for piece in words] == sorted((w.value for w in words), reverse=True)
 
 
+def test_a_reply_of_two_words_says_too_little(judged):
+    score = judged("Hi!", "Yes, sure.")
+    assert (score.status, score.reason) == ("abstained", "fewer than 3 words say too little")
+
+
 def test_what_was_said_before_does_not_matter(judged):
     first = judged("Where did you go?", PLAIN)
     assert judged("Name three metals, please.", PLAIN).value == first.value
     assert judged(PLAIN).value == first.value
-
-
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("Yes, sure.", "fewer than 3 words say too little"),
-        ("... !!! ...", "the reply holds no word"),
-        (
-            "Ich bin gestern mit meiner Schwester in den Park gegangen.",
-            "the reply is in German, not in English",
-        ),
-    ],
-)
-def test_what_cannot_be_judged_abstains(judged, text, reason):
-    score = judged("Hi!", text)
-    assert (score.status, score.value, score.reason) == ("abstained", 0.5, reason)
 
 
 def test_a_long_reply_is_read_sentence_by_sentence(judged):
@@ -121,24 +106,11 @@ def fluency(tmp_path, model):
     return FluencyModel(folder_of(tmp_path / "bundle"), model)
 
 
-def test_a_piece_is_disfluent_where_it_is_less_likely_than_at_large(fluency):
-    assert fluency.disfluency(["it is good"]) == [
-        pytest.approx((np.log(0.2) + 7.0 - 1.0) / 4, abs=1e-5)
-    ]
-
-
-def test_what_is_likely_in_its_place_and_what_is_rare_everywhere_is_fluent(fluency):
-    assert fluency.disfluency(["it is", "axolotl"]) == [0.0, 0.0]
-
-
-def test_each_text_is_read_once_and_without_what_was_said_before(fluency, model):
-    first, second, third = fluency.disfluency(["it is", "good", "it is"])
-    assert first == third
-    assert second > 0
-    assert sorted(model.asked) == [("", "good", "<s>"), ("", "it is", "<s>")]
-
-
-def test_no_text_is_no_question(fluency):
+def test_a_piece_is_disfluent_where_it_is_less_likely_than_at_large(fluency, model):
+    good, *usual = fluency.disfluency(["it is good", "it is", "axolotl", "it is"])
+    assert good == pytest.approx((np.log(0.2) + 7.0 - 1.0) / 4, abs=1e-5)
+    assert usual == [0.0] * 3
+    assert model.asked == [("", text, "<s>") for text in ("it is good", "it is", "axolotl")]
     assert fluency.disfluency([]) == []
 
 
@@ -149,40 +121,8 @@ def test_files_that_do_not_fit_one_another_are_named(tmp_path, model, usual, beg
         FluencyModel(folder, model)
 
 
-@pytest.fixture(scope="module")
-def judge():
-    models = ModelLoader(mode="exact", workers=1, cache=None)
-    yield models.load("builtin:relevance")
-    models.close()
-
-
-def test_a_broken_reply_is_judged_below_the_same_one_well_said(judge):
-    before = ("Do you like tea?",)
-    well, broken = judge.classify(
-        [Pair(before, "Actually, it is good to say."), Pair(before, "Actually, it good to say.")]
-    )
+def test_relevance_of_a_broken_reply_is_below_the_same_one_well_said():
+    replies = "Actually, it is good to say.", "Actually, it good to say."
+    judge = ModelLoader().load("builtin:relevance")
+    well, broken = judge.classify([Pair(("Do you like tea?",), reply) for reply in replies])
     assert well > broken + 0.1
-
-
-def test_an_answer_hangs_on_its_own_pair_alone(judge):
-    pairs = [
-        Pair(("Do you like tea?",), "Yes, very much."),
-        Pair(("Where is it?", "Over there."), "Thank you so much for your help with all of this."),
-        Pair(("Hello.",), "blue my yesterday the of"),
-    ]
-    together = judge.classify(pairs * 3)
-    assert together == [value for pair in pairs * 3 for value in judge.classify([pair])]
-
-
-def test_where_there_is_nothing_to_judge_it_says_so(judge):
-    assert judge.classify([Pair((), "Hello there."), Pair(("Hello.",), " ")]) == [0.5, 0.5]
-    assert judge.classify([]) == []
-
-
-def test_weights_must_be_stated(tmp_path):
-    folder = tmp_path / "head"
-    shutil.copytree(shipped_models()["relevance"], folder)
-    card = folder / "card.toml"
-    card.write_text(card.read_text("utf-8").replace("weight_shift", "shift"), "utf-8")
-    with pytest.raises(ModelFolderError, match="missing required field `weight_shift`"):
-        ModelLoader(mode="exact", workers=1, cache=None).load(f"file:{folder}")

@@ -144,6 +144,11 @@ def test_words_that_the_history_makes_less_probable_are_shown(models, causal):
         for word in words:
             assert word.value < 0
             assert text[word.span.start : word.span.end] in word.name
+        if score.value < 0.5 and words:
+            assert score.reason.startswith(words[0].name)
+        else:
+            assert "probable" in score.reason
+            assert not any(word.name in score.reason for word in words)
 
 
 def test_every_flaw_is_named_the_likeliest_first(models, heads):
@@ -152,16 +157,6 @@ def test_every_flaw_is_named_the_likeliest_first(models, heads):
         assert values == sorted(values, reverse=True)
         possible = set(FLAWS[1:]) if score.turn > 1 else {"contradiction"}
         assert {piece.name for piece in score.evidence} == possible
-
-
-def test_the_reason_of_a_low_value_is_a_word_that_others_make_less_probable(models, causal):
-    for score in scored("likelihood", causal, models)[1:]:
-        words = [piece.name for piece in score.evidence[2:]]
-        if score.value < 0.5 and words:
-            assert score.reason.startswith(words[0])
-        else:
-            assert "probable" in score.reason
-            assert not any(word in score.reason for word in words)
 
 
 def test_powers_of_two_scale_the_states(folder, models):

@@ -67,15 +67,12 @@ def repairs(score):
     return [piece for piece in score.evidence if "repair" in getattr(piece, "name", "")]
 
 
-@pytest.mark.parametrize(
-    ("complaint", "reply"),
-    [
-        ("No, two people.", "Sorry about that. I have booked a table for two on Friday at 7 pm."),
-        ("That is wrong.", "My mistake, that was another booking. Yours is a table by the window."),
-        ("Friday? I said Thursday!", "I have booked a table for four on Thursday at 7 pm."),
-        ("Could you say that again?", "I booked a table for four on Friday at 7 pm."),
-    ],
-)
+@pytest.mark.parametrize(("complaint", "reply"), [
+    ("No, two people.", "Sorry about that. I have booked a table for two on Friday at 7 pm."),
+    ("That is wrong.", "My mistake, that was another booking. Yours is a table by the window."),
+    ("Friday? I said Thursday!", "I have booked a table for four on Thursday at 7 pm."),
+    ("Could you say that again?", "I booked a table for four on Friday at 7 pm."),
+])  # fmt: skip
 def test_a_repair_may_take_up_its_own_words(judged, complaint, reply):
     talk = ["A table for two on Friday.", FOUR, complaint, reply]
     repaired, plain = judged(*talk), after(judged, NO_COMPLAINT, reply)
@@ -89,15 +86,12 @@ def test_a_repair_may_take_up_its_own_words(judged, complaint, reply):
     assert words == words.strip() != ""
 
 
-@pytest.mark.parametrize(
-    "reply",
-    [
-        FOUR,
-        "Sorry, " + FOUR,
-        "My mistake. " + FOUR,
-        "I am sorry about the two people. On Friday at 7 pm a table for four is booked.",
-    ],
-)
+@pytest.mark.parametrize("reply", [
+    FOUR,
+    "Sorry, " + FOUR,
+    "My mistake. " + FOUR,
+    "I am sorry about the two people. On Friday at 7 pm a table for four is booked.",
+])  # fmt: skip
 @pytest.mark.parametrize("complaint", ["No, two people.", "You already said that!"])
 def test_to_say_the_same_again_after_a_complaint_is_a_repetition(judged, complaint, reply):
     again, plain = after(judged, complaint, reply), after(judged, NO_COMPLAINT, reply)

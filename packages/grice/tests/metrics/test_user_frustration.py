@@ -22,31 +22,25 @@ def test_a_complaint_marks_the_turn_before_it(judged):
     assert score.reason == "after turn 1 the user complains: 'no sense'"
 
 
-@pytest.mark.parametrize(
-    ("following", "sign"),
-    [
-        ("Never mind.", "gives up"),
-        ("What cheese?", "asks what was meant"),
-        ("???", "asks what was meant"),
-        ("So, do you like films?", "asks again"),
-        ("I already told you.", "complains"),
-    ],
-)
+@pytest.mark.parametrize(("following", "sign"), [
+    ("Never mind.", "gives up"),
+    ("What cheese?", "asks what was meant"),
+    ("???", "asks what was meant"),
+    ("So, do you like films?", "asks again"),
+    ("I already told you.", "complains"),
+])  # fmt: skip
 def test_signs_have_names(judged, following, sign):
     score = judged("Do you like films?", "The moon is a cheese.", following)
     assert score.reason.startswith(f"after turn 1 the user {sign}: ")
     assert 0 <= score.value < 1
 
 
-@pytest.mark.parametrize(
-    ("following", "words"),
-    [
-        ("I dont understand it", "dont understand"),
-        ("Sorry, I don't understand.", "don't understand"),
-        ("That is confusing to me!", "confusing"),
-        ("  Huh?  ", "Huh?"),
-    ],
-)
+@pytest.mark.parametrize(("following", "words"), [
+    ("I dont understand it", "dont understand"),
+    ("Sorry, I don't understand.", "don't understand"),
+    ("That is confusing to me!", "confusing"),
+    ("  Huh?  ", "Huh?"),
+])  # fmt: skip
 def test_the_sign_is_shown_in_whole_words(judged, following, words):
     score = judged("Do you like films?", "The moon is a cheese.", following)
     (span,) = (piece.span for piece in score.evidence if isinstance(piece, FeatureEvidence))

@@ -48,38 +48,29 @@ def test_sentences_hold_every_word_once_in_order_at_its_place(text):
     assert len(found) == MOST_SENTENCES or not re.search(r"\w", text[place:])
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("Churn is 4.2M, down 0.7 points.", ["churn", "4.2m", "0.7", "points"]),
-        ("Mails to posteo.se bounce.", ["mails", "posteo.se", "bounce"]),
-        ("Run setup.py of v4.2.1.", ["run", "setup.py", "v4.2.1"]),
-        ("Meet at 10.30 or 12:15.", ["meet", "10.30", "12:15"]),
-        ("Pay $4.50.Then go", ["pay", "4.50"]),
-        ("It is tea.Some like beer.", ["tea", "beer"]),
-    ],
-)
+@pytest.mark.parametrize(("text", "words"), [
+    ("Churn is 4.2M, down 0.7 points.", ["churn", "4.2m", "0.7", "points"]),
+    ("Mails to posteo.se bounce.", ["mails", "posteo.se", "bounce"]),
+    ("Run setup.py of v4.2.1.", ["run", "setup.py", "v4.2.1"]),
+    ("Meet at 10.30 or 12:15.", ["meet", "10.30", "12:15"]),
+    ("Pay $4.50.Then go", ["pay", "4.50"]),
+    ("It is tea.Some like beer.", ["tea", "beer"]),
+])  # fmt: skip
 def test_numbers_versions_and_addresses_are_one_word(text, words):
     found = content_words(text)
     assert [word.text for word in found if word.text not in ("then", "some", "like")] == words
     assert all(text[word.start : word.end].lower() == word.text for word in found)
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["Is it far?", "is it far", "so how are you", "And your dog?", "Please help me.",
-     "what's up with it", "which train do you take", "where are you from"],
-)  # fmt: skip
-def test_questions_and_requests_are_noticed(text):
-    (question,) = questions(text)
-    assert question.text == text
-
-
-@pytest.mark.parametrize(
-    "text", ["When I was young.", "What a mess!", "Will is here.", "May was warm."]
-)
-def test_statements_are_none(text):
-    assert not questions(text)
+@pytest.mark.parametrize(("texts", "asks"), [
+    (["Is it far?", "is it far", "so how are you", "And your dog?", "Please help me.",
+      "what's up with it", "which train do you take", "where are you from"], True),
+    (["When I was young.", "What a mess!", "Will is here.", "May was warm."], False),
+])  # fmt: skip
+def test_questions_and_requests_are_noticed_and_statements_are_not(texts, asks):
+    assert [[found.text for found in questions(text)] for text in texts] == [
+        [text] * asks for text in texts
+    ]
 
 
 def test_places_point_into_the_text():
@@ -88,10 +79,6 @@ def test_places_point_into_the_text():
         assert text[stretch.start : stretch.end] == stretch.text == "Where is\tit?"
     for word in content_words("İstanbul's The Green tea"):
         assert "İstanbul's The Green tea"[word.start : word.end].lower() == word.text
-
-
-def test_a_text_of_a_thousand_sentences_costs_no_more_than_its_beginning():
-    assert len(sentences("So it goes. " * 1000)) == 16
 
 
 @pytest.mark.parametrize(
@@ -110,4 +97,4 @@ def test_a_text_of_a_thousand_sentences_costs_no_more_than_its_beginning():
     ],
 )
 def test_what_is_left(reply, earlier, left):
-    assert strip_repetition(reply, earlier) == left
+    assert strip_repetition(reply, tuple(earlier)) == left

@@ -17,18 +17,15 @@ PIECES = st.lists(
 )
 
 
-@pytest.mark.parametrize(
-    ("text", "plain"),
-    [
-        ("purple<br>monkey<br/>dishwasher", "purple monkey dishwasher"),
-        ('<p class="x">I ski.</p>', " I ski. "),
-        ("2 < 3 and 3 > 2.", "2 < 3 and 3 > 2."),
-        ("I <3 you", "I <3 you"),
-        ("a <b", "a <b"),
-        ("<b<i>x", "<b x"),
-        ("", ""),
-    ],
-)
+@pytest.mark.parametrize(("text", "plain"), [
+    ("purple<br>monkey<br/>dishwasher", "purple monkey dishwasher"),
+    ('<p class="x">I ski.</p>', " I ski. "),
+    ("2 < 3 and 3 > 2.", "2 < 3 and 3 > 2."),
+    ("I <3 you", "I <3 you"),
+    ("a <b", "a <b"),
+    ("<b<i>x", "<b x"),
+    ("", ""),
+])  # fmt: skip
 def test_a_tag_becomes_one_space(text, plain):
     assert plain_text(text).text == plain
 
@@ -88,16 +85,12 @@ def test_marks_that_no_page_would_show_are_left_out(text, read):
     assert as_read(text) == read
 
 
-def test_a_stretch_of_a_link_is_read_without_the_address():
-    text = "Please [open a claim](https://a.example/claim) today."
-    assert as_read(text, text.index("open"), text.index("/claim")) == "open a claim"
-
-
-def test_every_mark_is_a_stretch_in_order():
-    text = "**a** `b` <i>c</i>\n> d"
+def test_marks_have_places_and_a_stretch_is_read_without_them():
+    text = "**a** `b` <i>c</i>\n> d [open a claim](https://a.example/claim)"
     spans = marks(text)
     assert spans == sorted(spans)
-    assert [text[start:end] for start, end in spans] == ["**", "**", "`", "`", "> "]
+    assert [text[start:end] for start, end in spans][:5] == ["**", "**", "`", "`", "> "]
+    assert as_read(text, text.index("open"), text.index("/claim")) == "open a claim"
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from grice.readers.roles import user_turns
 from grice.text.tokens import WORDS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 SOURCE = "A trivial baseline."
 baseline = partial(metric, source=SOURCE, neutral=0.0)
@@ -51,9 +51,8 @@ def _words(text: str) -> list[str]:
 
 
 def _texts(conversation: Conversation, *, user: bool) -> list[str]:
-    by_user = user_turns(conversation.turns)
-    turns = zip(conversation.turns, by_user, strict=True)
-    return [turn.text for turn, is_user in turns if is_user is user]
+    sides = zip(conversation.turns, user_turns(conversation.turns), strict=True)
+    return [turn.text for turn, by_user in sides if by_user is user]
 
 
 @baseline(
@@ -103,19 +102,13 @@ def turn_count(conversations: Sequence[Conversation]) -> list[Judgement]:
     judges="response",
     example=Example(["Do you like tea?", "I like tea."], low=0.66, high=0.67),
 )
-def overlap_last_turn(responses: Sequence[Response]) -> list[Judgement]:
+def overlap_last_turn(responses: Sequence[Response]) -> Iterator[Judgement]:
     """Return the share of the reply's different words that the turn before it holds."""
-    judgements = []
     for response in responses:
         words = set(_words(response.text))
-        if not words:
-            judgements.append(Judgement(0.0, "abstained", "the reply has no word"))
-        elif not response.history:
-            judgements.append(Judgement(0.0, "abstained", "no turn before it"))
-        else:
-            shared = words.intersection(_words(response.history[-1].text))
-            judgements.append(Judgement(len(shared) / len(words)))
-    return judgements
+        before = [set(_words(turn.text)) for turn in response.history[-1:]]
+        shared = [float(word in held) for held in before for word in words]
+        yield _mean(shared, "no turn before it" if words else "the reply has no word")
 
 
 @cosine_baseline(
@@ -198,14 +191,11 @@ def _mean_words(texts: Sequence[str]) -> Judgement:
     judges="conversation",
     example=Example(["Are you there?", "Yes, yes, yes, I am."], low=0.6, high=0.6),
 )
-def distinct_words(conversations: Sequence[Conversation]) -> list[Judgement]:
+def distinct_words(conversations: Sequence[Conversation]) -> Iterator[Judgement]:
     """Return the share of different words among all words of the system's turns."""
-    judgements = []
     for conversation in conversations:
         words = [word for text in _texts(conversation, user=False) for word in _words(text)]
-        judgements.append(
-            Judgement(len(set(words)) / len(words))
-            if words
-            else Judgement(0.0, "abstained", "the system says no word")
-        )
-    return judgements
+        if words:
+            yield Judgement(len(set(words)) / len(words))
+        else:
+            yield Judgement(0.0, "abstained", "the system says no word")

@@ -38,13 +38,12 @@ from grice.metrics.turn_features import (
 )
 from grice.models.loader import Settings, model_type
 from grice.models.protocols import Reader
-from grice.numeric import LazyModule, sigmoid, unit_rows
+from grice.numeric import np, sigmoid, unit_rows
 from grice.text.language import other_language, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from grice.data import Conversation, Turn
@@ -55,8 +54,6 @@ if TYPE_CHECKING:
     from grice.numeric import Array
 
     Integers: TypeAlias = NDArray[np.int64]
-else:
-    np = LazyModule("numpy")
 
 NEUTRAL = 0.5
 SHOWN = 3  # how many of the least coherent turns the evidence names

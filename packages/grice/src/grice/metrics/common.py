@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, TypeVar, cast
 from msgspec.structs import replace
 
 from grice.data import FeatureEvidence, Judgement, Span
+from grice.errors import ModelFolderError
 from grice.text.language import other_language, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+    from pathlib import Path
 
     from grice.data import Response, Turn
     from grice.models.protocols import Encoder, Reader, Vector
@@ -89,6 +91,15 @@ def encode_distinct(encoder: Encoder, texts: Iterable[str]) -> dict[str, Vector]
     """Return the unit vector of each distinct text."""
     distinct = list(dict.fromkeys(texts))
     return dict(zip(distinct, encoder.encode(distinct), strict=True))
+
+
+def check_width(width: int, expected: int, place: Path, encoder: Encoder) -> None:
+    """Refuse the vectors of an encoder that the networks of a model cannot read."""
+    if width != expected:
+        raise ModelFolderError(
+            f"{place}: its networks read vectors of {expected} numbers, the encoder "
+            f"{encoder.identity} gives {width}; use the encoder its card names"
+        )
 
 
 def own_turns(response: Response) -> Iterator[tuple[int, Turn]]:

@@ -1,14 +1,10 @@
 """Commonsense: are the events of this reply plausibly related?
 
 After ACCENT (Ghazarian et al., Findings of ACL 2023): read event triples from the reply and the
-turn before it, score how well each agrees with what is known, and take the mean. ACCENT writes its
-triples with a fine-tuned T5 and compares their tails with those that COMET generates; here an
+turn before it, score how well each agrees with what is known, and pool the scores. ACCENT writes
+its triples with a fine-tuned T5 and compares their tails with those that COMET generates; here an
 extractor of our own reads them, and a small network fitted on known triples scores them. By default
 a senseless triple weighs more than a sensible one, where ACCENT takes the mean.
-
-Triples alone count. Qualities of a whole reply, which no triple shows, can have a weight in the
-score and then stand among the evidence: context relevance, the probability that it answers what
-was said before, or with a language model the probability that it is no nonsense.
 """
 
 from __future__ import annotations
@@ -117,17 +113,14 @@ def commonsense(
     ]
     distinct = list(dict.fromkeys(_bare(triple) for each in extractions for triple in each.triples))
     nearest = nearest_known(distinct, knowledge, encoder)
-    if isinstance(plausibility, TripleHead):
-        plausibilities = plausibility.plausibility(distinct, nearest)
-    else:
-        plausibilities = plausibility.plausibility(distinct)
-    known = dict(zip(distinct, nearest, strict=True))
-    values = dict(zip(distinct, plausibilities, strict=True))
+    known = [nearest] if isinstance(plausibility, TripleHead) else []
+    plausibilities = plausibility.plausibility(distinct, *known)
+    found = dict(zip(distinct, zip(plausibilities, nearest, strict=True), strict=True))
     pool = mean_score if aggregation == "mean" else harmonic_mean_score
     judgements = []
     for response, extraction in zip(responses, extractions, strict=True):
         triples = [
-            TripleEvidence(_placed(triple, response), values[_bare(triple)], known[_bare(triple)])
+            TripleEvidence(_placed(triple, response), *found[_bare(triple)])
             for triple in extraction.triples
         ]
         value = pool([triple.plausibility for triple in triples])
@@ -191,19 +184,14 @@ def _judgement(triples: list[TripleEvidence], extraction: Extraction, value: flo
 
 
 def mean_score(scores: Sequence[float]) -> float:
-    """Return the score of a reply from those of its triples, as ACCENT does: their mean, else 0.5.
-
-    >>> round(mean_score([0.33, 0.12, 0.18]), 2), mean_score([])
-    (0.21, 0.5)
-    """
+    """Return the mean of the plausibilities of a reply's triples, as ACCENT does, else 0.5."""
     return sum(scores) / len(scores) if scores else NEUTRAL
 
 
 def harmonic_mean_score(scores: Sequence[float]) -> float:
-    """Return the score of a reply as the harmonic mean of those of its triples, else 0.5.
+    """Return the harmonic mean of the plausibilities of a reply's triples, else 0.5.
 
-    People call a reply senseless for one senseless triple, so a low one counts more than a high
-    one.
+    People call a reply senseless for one senseless triple, so low ones count more.
 
     >>> [round(harmonic_mean_score(each), 2) for each in ([0.8, 0.8], [0.8, 0.8, 0.1])]
     [0.8, 0.24]
@@ -224,8 +212,7 @@ def nearest_known(
     schema = load_schema("atomic2020")
     relations = [triple.relation for triple in triples]
     own = [tail_text(triple.tail, schema[triple.relation]) for triple in triples]
-    # A store asks one relation after the other. Asked for all texts at once, an encoder that
-    # keeps its answers fills its batches, which is a third faster.
+    # A store asks one relation after the other; full batches are a third faster.
     encoded([*(head_text(triple.head) for triple in triples), *own], encoder)
     if hasattr(knowledge, "best_known"):
         nearest: list[KnownTail | None] = knowledge.best_known(triples, encoder=encoder, tails=EACH)

@@ -18,20 +18,17 @@ from grice.metrics.common import (
     encode_distinct,
     feature_at,
     own_turns,
-    score_or_abstain,
     unscorable_reply,
 )
 from grice.metrics.declaration import Example, metric
 from grice.models.loader import Settings, model_type
 from grice.models.protocols import Encoder, Pair, PairClassifier
-from grice.numeric import LazyModule, sigmoid, softmax
+from grice.numeric import np, sigmoid, softmax
 from grice.text.content import Stretch, sentences
 from grice.text.tokens import PLAIN_WORDS_AND_NUMBERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-
-    import numpy as np
 
     from grice.data import Evidence, Response
     from grice.models.embedded import EmbeddedEncoder, HiddenStates
@@ -39,8 +36,6 @@ if TYPE_CHECKING:
     from grice.models.loader import ModelLoader
     from grice.models.mlp import Mlp
     from grice.numeric import Array
-else:
-    np = LazyModule("numpy")
 
 HALF = 0.5  # below it a reply is said to contradict
 NEUTRAL = 1.0  # value of a reply without earlier statements of its speaker
@@ -53,6 +48,14 @@ FEWEST_WORDS = 3
 """Less ("Yes.", "Thank you.") states nothing."""
 NEAREST = 4  # earlier sentences that a sentence is compared with, those of the largest cosine
 WORDS = 3  # words shown as evidence
+
+
+def _reason_against(response: Response) -> str | None:
+    if reason := unscorable_reply(response):
+        return reason
+    if not _statements(response.text):
+        return "it states nothing that could contradict"
+    return None if any(_earlier(response)) else "its speaker stated nothing before it"
 
 
 @metric(
@@ -68,6 +71,8 @@ WORDS = 3  # words shown as evidence
         "(Nie et al., ACL 2021) compares a reply with each earlier turn."
     ),
     neutral=NEUTRAL,
+    abstain=_reason_against,
+    reader="encoder",
     example=Example(
         ["I have two dogs.", "How nice! Tell me more.", "I do not have any dogs."], 0.0, 0.5
     ),
@@ -94,25 +99,22 @@ def contradiction(
     def chances(pairs: Iterable[tuple[str, str]]) -> Iterator[float]:
         return map(_shifted, model.classify([Pair((left,), right) for left, right in pairs]))
 
-    def score(scored: Sequence[Response]) -> Iterator[Judgement]:
-        compared = _compared(scored, encoder)
-        values = chances((two.before.text, two.now.text) for every in compared for two in every)
-        worst = [_worst([(next(values), two) for two in every]) for every in compared]
-        # Of each flagged pair the sentence without each of its words, too.
-        words = [_words_of(w.two.now) if w.chance > HALF else () for w in worst]
-        without = chances(
-            (w.two.before.text, _without(w.two.now, word))
-            for w, own in zip(worst, words, strict=True)
-            for word in own
+    compared = _compared(responses, encoder)
+    values = chances((two.before.text, two.now.text) for every in compared for two in every)
+    worst = [_worst([(next(values), two) for two in every]) for every in compared]
+    # Of each flagged pair the sentence without each of its words, too.
+    words = [_words_of(w.two.now) if w.chance > HALF else () for w in worst]
+    without = chances(
+        (w.two.before.text, _without(w.two.now, word))
+        for w, own in zip(worst, words, strict=True)
+        for word in own
+    )
+    for response, each, own in zip(responses, worst, words, strict=True):
+        effects = sorted(
+            ((each.chance - next(without), word) for word in own), key=lambda pair: -pair[0]
         )
-        for response, each, own in zip(scored, worst, words, strict=True):
-            effects = sorted(
-                ((each.chance - next(without), word) for word in own), key=lambda pair: -pair[0]
-            )
-            shown = [(effect, word) for effect, word in effects[:WORDS] if effect > 0]
-            yield _judgement(response.turn, each, shown)
-
-    return score_or_abstain(responses, _reason_against, score, NEUTRAL, encoder)
+        shown = [(effect, word) for effect, word in effects[:WORDS] if effect > 0]
+        yield _judgement(response.turn, each, shown)
 
 
 class _Two(NamedTuple):
@@ -121,14 +123,6 @@ class _Two(NamedTuple):
     position: int
     before: Stretch
     now: Stretch
-
-
-def _reason_against(response: Response) -> str | None:
-    if reason := unscorable_reply(response):
-        return reason
-    if not _statements(response.text):
-        return "it states nothing that could contradict"
-    return None if any(_earlier(response)) else "its speaker stated nothing before it"
 
 
 def _statements(text: str) -> list[Stretch]:

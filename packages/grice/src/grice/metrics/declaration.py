@@ -20,8 +20,10 @@ nothing.
 from __future__ import annotations
 
 import inspect
+import re
 import typing
 from contextlib import suppress
+from functools import partial, wraps
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import msgspec
@@ -29,11 +31,13 @@ from msgspec.structs import replace
 
 from grice.data import Conversation, Turn
 from grice.errors import MetricError
+from grice.metrics.common import score_or_abstain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from grice.data import Judgement
+    from grice.data import Json, Judgement
+    from grice.models.protocols import Reader
 
 Count: TypeAlias = Annotated[int, msgspec.Meta(ge=1)]
 """Annotation of an option that counts things."""
@@ -49,13 +53,9 @@ class Option(msgspec.Struct, frozen=True):
     """One setting of a metric, read from a keyword-only parameter of its function.
 
     Attributes:
-        name: Name of the parameter.
-        type: ``int``, ``float`` or ``str``.
-        default: Value if not given.
-        help: What it does, from the function's docstring.
+        help: From the function's docstring.
         choices: The allowed values, if the parameter is annotated as a ``Literal`` of strings.
-        low: The smallest allowed value: 1 of a ``Count``, 0 of a ``Fraction``.
-        high: The largest allowed value: 1 of a ``Fraction``.
+        low, high: Smallest and largest allowed value, such as those of ``Count`` and ``Fraction``.
     """
 
     name: str
@@ -100,12 +100,8 @@ _NAMES = {"Count": Count, "Fraction": Fraction, "Literal": Literal, **_TYPES}
 class Example(msgspec.Struct, frozen=True):
     """A worked example, run by the conformance test and shown in the documentation.
 
-    Attributes:
-        texts: Turns of two speakers in alternation; the last one is judged.
-        low: The value is at least this.
-        high: The value is at most this.
-        references: Other replies that people would accept in place of the last turn.
-        knowledge: What the last turn was said from.
+    The value of the last of ``texts``, turns of two speakers in alternation, lies in ``low`` to
+    ``high``. ``references`` and ``knowledge`` are those of the last turn.
     """
 
     texts: list[str]
@@ -116,14 +112,10 @@ class Example(msgspec.Struct, frozen=True):
 
     def conversation(self) -> Conversation:
         """Return the example as a conversation whose last turn is the target."""
-        last = len(self.texts) - 1
-        turns = tuple(
-            Turn("AB"[i % 2], text, references=tuple(self.references) if i == last else ())
-            for i, text in enumerate(self.texts)
-        )
-        if self.knowledge:
-            turns = (*turns[:-1], replace(turns[-1], meta={"knowledge": [*self.knowledge]}))
-        return Conversation("example", turns, targets=(last,))
+        turns = [Turn("AB"[i % 2], text) for i, text in enumerate(self.texts)]
+        meta: dict[str, Json] = {"knowledge": [*self.knowledge]} if self.knowledge else {}
+        turns[-1] = replace(turns[-1], references=tuple(self.references), meta=meta)
+        return Conversation("example", tuple(turns), targets=(len(turns) - 1,))
 
 
 class Metric(msgspec.Struct, frozen=True):
@@ -183,8 +175,14 @@ def metric(
     high: float = 1.0,
     neutral: float = 0.5,
     default: bool = False,
+    abstain: Callable[[Any], str | None] | None = None,
+    reader: str = "",
 ) -> Callable[[Callable[..., Iterable[Judgement]]], Metric]:
     """Return a decorator that turns a batch function into a :class:`Metric`.
+
+    With ``abstain``, which returns the reason why an item cannot be judged or None, the function
+    gets the other items alone. Replies that the model of the parameter ``reader`` truncates are
+    flagged.
 
     Raises:
         MetricError: If the declaration contradicts itself or a parameter cannot be an option.
@@ -200,27 +198,30 @@ def metric(
             for parameter in inspect.signature(function).parameters.values()
             if parameter.kind is inspect.Parameter.KEYWORD_ONLY
         }
-        needed = dict(models or {})
-        for argument, names, known, where in (
-            ("models", needed, keywords, "the function"),
-            ("accepts", accepts or {}, needed, "models"),
-            ("protocols", protocols or {}, needed, "models"),
-        ):
-            for parameter in names:
-                if parameter not in known:
-                    raise MetricError(
-                        f"{name}: {argument} names {parameter!r}, {where} has no such"
-                    )
+        needed, tasks, classes = dict(models or {}), dict(accepts or {}), dict(protocols or {})
+        for parameter in (*needed, *tasks, *classes):
+            if parameter not in keywords or parameter not in needed:
+                where = "models" if parameter in keywords else "the function"
+                raise MetricError(f"{name}: a model is named {parameter!r}, {where} has no such")
+        judge = function
+        if abstain is not None:
+
+            @wraps(function)
+            def judge(items: Sequence[object], **options: object) -> Iterable[Judgement]:
+                model = typing.cast("Reader | None", options.get(reader))
+                return score_or_abstain(
+                    items, abstain, partial(function, **options), neutral, model
+                )
+
         helps = _argument_help(function)
         options = tuple(
             _option(name, parameter, helps.get(parameter.name, ""))
             for parameter in keywords.values()
             if parameter.name not in needed
         )
-        description = inspect.getdoc(function) or ""
         return Metric(
-            name, version, summary, judges, function, options, needed, source, low, high, neutral,
-            default, example, description, dict(accepts or {}), dict(protocols or {}),
+            name, version, summary, judges, judge, options, needed, source, low, high, neutral,
+            default, example, inspect.getdoc(function) or "", tasks, classes,
         )  # fmt: skip
 
     return declare
@@ -252,15 +253,7 @@ def _option(metric: str, parameter: inspect.Parameter, text: str) -> Option:
 
 def _argument_help(function: Callable[..., Any]) -> dict[str, str]:
     """Return the lines of the docstring's ``Args:`` section by parameter name."""
-    helps: dict[str, str] = {}
-    current = None
-    inside = False
-    for line in (inspect.getdoc(function) or "").splitlines():
-        if not line.startswith(" "):
-            inside = line.strip() == "Args:"
-        elif inside and line.startswith("    ") and not line.startswith("     "):
-            current, _, text = line.strip().partition(":")
-            helps[current] = text.strip()
-        elif inside and current:
-            helps[current] += " " + line.strip()
-    return helps
+    section = (inspect.getdoc(function) or "").partition("\nArgs:\n")[2]
+    indented = re.split(r"^\S", section, maxsplit=1, flags=re.MULTILINE)[0]
+    found = re.findall(r"^ {4}(\w+): *(.*(?:\n {5,}.*)*)", indented, re.MULTILINE)
+    return {name: " ".join(text.split()) for name, text in found}

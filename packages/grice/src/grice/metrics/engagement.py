@@ -2,8 +2,7 @@
 
 The model is a linear head on countable features and frozen vectors. Its log odds are a sum with one
 part per feature: the counts of :data:`SURFACE`, the cosine with the turn before, what the turn
-before says, what the reply says, how the two meet, and, if the head was put on top of another
-classifier, that one's answer. So every part says how far it moved the score.
+before says, what the reply says, how the two meet, and the answer of a base classifier, if any.
 """
 
 from __future__ import annotations
@@ -14,15 +13,15 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from grice.data import FeatureEvidence, Judgement
 from grice.errors import ModelFolderError
 from grice.metrics.common import (
+    check_width,
     encode_distinct,
     flag_truncated,
-    score_or_abstain,
     unscorable_reply,
 )
 from grice.metrics.declaration import Example, metric
 from grice.models.loader import Settings, model_type
 from grice.models.protocols import Encoder, Pair, PairClassifier, Reader
-from grice.numeric import LazyModule, logit, sigmoid
+from grice.numeric import logit, np, sigmoid
 from grice.text.content import novelty
 from grice.text.language import unreadable
 from grice.text.tokens import WORDS
@@ -30,14 +29,10 @@ from grice.text.tokens import WORDS
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    import numpy as np
-
     from grice.data import Response
     from grice.models.folder import ModelFolder
     from grice.models.loader import ModelLoader
     from grice.numeric import Array, Floats
-else:
-    np = LazyModule("numpy")
 
 NEUTRAL = 0.5  # also the model's answer where the turn before or the reply holds no word
 NOTICEABLE = 0.005  # an effect below this would be printed as nothing
@@ -68,6 +63,7 @@ class ReplyJudge(Reader, Protocol):
     models={"model": "builtin:engagement"},
     source="After predictive engagement (Ghazarian et al., AAAI 2020), with its labels put right.",
     neutral=NEUTRAL,
+    abstain=unscorable_reply,
     example=Example(
         [
             "Do you like music?",
@@ -97,13 +93,9 @@ def engagement(responses: Sequence[Response], *, model: ReplyJudge) -> Iterator[
         Where ``log_length`` tells as much, which on most rated sets it does: it does not run by
         default for that. Among replies of about the same length it discriminates weakly.
     """
-
-    def score(scored: Sequence[Response]) -> Iterator[Judgement]:
-        items = list(map(_item, scored))
-        judgements = map(_judgement, items, model.explain([pair for pair, _ in items]))
-        return flag_truncated(judgements, [(*left, right) for (left, right), _ in items], model)
-
-    return score_or_abstain(responses, unscorable_reply, score, NEUTRAL)
+    items = list(map(_item, responses))
+    judgements = map(_judgement, items, model.explain([pair for pair, _ in items]))
+    return flag_truncated(judgements, [(*left, right) for (left, right), _ in items], model)
 
 
 def _item(response: Response) -> tuple[Pair, float]:
@@ -248,14 +240,10 @@ def reply_features(scalars: Array, last: Array, reply: Array) -> Array:
 
 
 class ReplySettings(Settings, frozen=True):
-    """Settings of a model of type ``reply-head``.
+    """Settings of a model of type ``reply-head``: its :class:`Scale`, base and averages.
 
-    Attributes:
-        centre: Of the scalars.
-        spread: Of the scalars, above 0.
-        average: Log odds that the three vector parts add on average.
-        base: Reference of the base classifier; empty if there is none.
-        base_digest: The one it was fitted on.
+    ``average`` is the log odds that the three vector parts add on average; ``base`` is the
+    reference of the base classifier, or empty, and ``base_digest`` the one it was fitted on.
     """
 
     centre: tuple[float, ...]
@@ -280,7 +268,7 @@ class ReplyHead:
         self.identity = f"{folder.identity}/{encoder.identity}"
         self._names = part_names(base=base is not None)
         self._encoder, self._base, self._folder = encoder, base, folder.path
-        (weights, bias), *further = Mlp.load(folder.file("head.npz")).layers
+        ((weights, bias),) = Mlp.load(folder.file("head.npz")).layers
         scalars = len(self._names) - len(BLOCKS)
         card = folder.path / "card.toml"
         for name, count in (("centre", scalars), ("spread", scalars), ("average", len(BLOCKS))):
@@ -289,12 +277,7 @@ class ReplyHead:
         if min(settings.spread) <= 0:
             raise ModelFolderError(f"{card}: settings.spread: numbers above 0 only")
         self._scale = Scale(settings.centre, settings.spread)
-        self._dimensions, rest = divmod(len(weights) - scalars, len(BLOCKS))
-        if further or weights.shape[1] != 1 or rest or self._dimensions < 1:
-            raise ModelFolderError(
-                f"{folder.path}: head.npz has weights of shape {weights.shape}; one column of "
-                f"{scalars} scalars and three blocks of equal size is needed"
-            )
+        self._dimensions = (len(weights) - scalars) // len(BLOCKS)
         # One column a part: a single product gives the log odds that each adds.
         sizes = block_sizes(self._dimensions, base=base is not None)
         owner = np.repeat(np.arange(len(sizes)), sizes)
@@ -322,12 +305,7 @@ class ReplyHead:
         for start in range(0, len(worded), ROWS):
             part = worded[start : start + ROWS]
             last, reply = (np.stack([vectors[sides[i][side]] for i in part]) for side in (0, 1))
-            if reply.shape[1] != self._dimensions:
-                raise ModelFolderError(
-                    f"{self._folder}: its head reads vectors of {self._dimensions} numbers, the "
-                    f"encoder {self._encoder.identity} gives {reply.shape[1]}; use the encoder its "
-                    "card names"
-                )
+            check_width(reply.shape[1], self._dimensions, self._folder, self._encoder)
             base = None if bases is None else bases[start : start + ROWS]
             scalars = reply_scalars([pairs[i] for i in part], last, reply, base)
             added = self._parts(reply_features(self._scale(scalars), last, reply))

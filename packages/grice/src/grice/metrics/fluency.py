@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -12,26 +12,23 @@ from grice.data import FeatureEvidence, Judgement
 from grice.errors import ModelFolderError
 from grice.metrics.common import (
     probability,
-    score_or_abstain,
     unsupported_reply,
     word_features,
 )
 from grice.metrics.declaration import Example, metric
 from grice.models.loader import Settings, model_type, read_settings
-from grice.numeric import LazyModule
+from grice.numeric import np
 from grice.text.content import sentences
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    import numpy as np
     from tokenizers import Tokenizer
 
     from grice.data import Response
+    from grice.models.embedded import EmbeddedGenerator
     from grice.models.folder import ModelFolder
     from grice.models.loader import ModelLoader
-else:
-    np = LazyModule("numpy")
 
 NEUTRAL = 0.5
 WEIGHT, SHIFT = -2.09, 0.71
@@ -43,102 +40,6 @@ ALLOWED = 1.0
 """Nats by which a piece may be less likely in its place than at large before it counts."""
 FEWEST_WORDS = 3  # less says too little of how somebody writes
 WORDS = 3  # words shown as evidence
-
-
-class PieceSurprise(NamedTuple):
-    """A piece, ``text[start:end]``, and by how many nats it is less likely here than at large."""
-
-    start: int
-    end: int
-    nats: float
-
-
-@runtime_checkable
-class FluencyReader(Protocol):
-    """Says which pieces of a text are out of place."""
-
-    identity: str
-
-    def surprises(self, texts: Sequence[str]) -> list[list[PieceSurprise]]:
-        """Return the pieces of each text in order; 0 nats for one that is not out of place."""
-        ...
-
-
-@metric(
-    "fluency",
-    version="2",
-    summary="Are the words of this reply in their place?",
-    judges="response",
-    models={"model": "builtin:fluency"},
-    protocols={"model": FluencyReader},
-    source=(
-        "A one-sided form of SLOR (Pauls and Klein, 2012; Lau, Clark and Lappin, 2017) by a small "
-        "language model of dialogue."
-    ),
-    neutral=NEUTRAL,
-    example=Example(["How was it?", "It was a lovely day and we had a lot of fun."], 0.5, 1.0),
-)
-def fluency(responses: Sequence[Response], *, model: FluencyReader) -> Iterator[Judgement]:
-    """Return how fluent a reply is, 0 to 1, whatever was said before it.
-
-    A word costs where it is less likely in its place than it is at large: rare words cost nothing,
-    words that are misplaced, dropped, doubled or bent do. Each sentence is read by itself. The mean
-    over all pieces of words counts. The evidence is the words that are most out of place.
-
-    When to use it:
-        To find replies that are broken: scrambled, cut, or written word by word.
-
-    When not to:
-        To compare people's styles, or where jargon, names or code stand in replies, which a small
-        model takes for slips; or to judge what fluent replies say. How fluent people find whole
-        replies it follows no better than shortness does. One slip in four is told.
-    """
-
-    def score(scored: Sequence[Response]) -> Iterator[Judgement]:
-        return map(_judgement, scored, model.surprises([response.text for response in scored]))
-
-    return score_or_abstain(responses, _reason_against, score, NEUTRAL)
-
-
-def _reason_against(response: Response) -> str | None:
-    if reason := unsupported_reply(response):
-        return reason
-    few = len(response.text.split()) < FEWEST_WORDS
-    return f"fewer than {FEWEST_WORDS} words say too little" if few else None
-
-
-def _judgement(response: Response, pieces: Sequence[PieceSurprise]) -> Judgement:
-    values = ((piece.start, piece.nats) for piece in pieces)
-    words = word_features(response, "out of place", values, max)
-    words.sort(key=lambda word: -word.value)
-    mean = mean_nats(pieces)
-    evidence = (
-        FeatureEvidence("nats out of place, mean of a piece", mean, WEIGHT * mean),
-        *(word for word in words[:WORDS] if word.value > 0),
-    )
-    value = probability(WEIGHT * mean + SHIFT)
-    reason = "its words are in place"
-    if value < NEUTRAL and len(evidence) > 1:
-        reason = f"{evidence[1].name} ({evidence[1].value:.1f} nats)"
-    return Judgement(value, "ok", reason, (), evidence)
-
-
-def mean_nats(pieces: Sequence[PieceSurprise]) -> float:
-    """Return by how many nats a piece is out of place on average; 0 where there is none."""
-    return sum(piece.nats for piece in pieces) / max(1, len(pieces))
-
-
-@runtime_checkable
-class PieceScorer(Protocol):
-    """Says how likely each piece of a text is in its place."""
-
-    identity: str
-
-    def piece_log_probabilities(
-        self, prompts: Sequence[str], texts: Sequence[str], *, begin: Sequence[str] | None = None
-    ) -> list[list[tuple[str, float]]]:
-        """Return pieces; see :class:`~grice.models.embedded.EmbeddedGenerator`."""
-        ...
 
 
 class UnigramSettings(Settings, frozen=True):
@@ -154,7 +55,7 @@ class FluencyModel:
     in the order of ``shared_vocabulary.json``.
     """
 
-    def __init__(self, folder: ModelFolder, generator: PieceScorer) -> None:
+    def __init__(self, folder: ModelFolder, generator: EmbeddedGenerator) -> None:
         self.identity = generator.identity
         self._generator = generator
         self._begin = read_settings(folder, UnigramSettings).begin
@@ -181,8 +82,11 @@ class FluencyModel:
         excess = self._excess(texts)
         return [math.fsum(excess[text]) / max(1, len(excess[text])) for text in texts]
 
-    def surprises(self, texts: Sequence[str]) -> list[list[PieceSurprise]]:
-        """Return the pieces of each text, whose sentences are read by themselves."""
+    def surprises(self, texts: Sequence[str]) -> list[list[tuple[int, float]]]:
+        """Return the offset of each piece, and by how many nats it is out of place.
+
+        The sentences of a text are read by themselves.
+        """
         from grice.models.tokenization import tokenizable
 
         cut = [sentences(text) for text in texts]
@@ -197,9 +101,9 @@ class FluencyModel:
         }
         return [
             [
-                PieceSurprise(sentence.start + start, sentence.start + end, nats)
+                (sentence.start + start, nats)
                 for sentence in text
-                for (start, end), nats in read[sentence.text]
+                for (start, _), nats in read[sentence.text]
             ]
             for text in cut
         ]
@@ -216,6 +120,14 @@ class FluencyModel:
         }
 
 
+def language_model(folder: ModelFolder, reference: str, loader: ModelLoader) -> FluencyModel:
+    """Open the language model that a model depends on."""
+    from grice.models.embedded import EmbeddedGenerator
+
+    model = loader.dependency(folder, reference, EmbeddedGenerator, "likelihood")
+    return FluencyModel(loader.folder(reference), model)
+
+
 class FluencySettings(Settings, frozen=True):
     """Settings of a model of type ``fluency``: its language model."""
 
@@ -226,6 +138,65 @@ class FluencySettings(Settings, frozen=True):
 def fluency_model(
     folder: ModelFolder, settings: FluencySettings, loader: ModelLoader
 ) -> FluencyModel:
-    """Open the language model that reads pieces."""
-    model = loader.dependency(folder, settings.base, PieceScorer, "likelihood")
-    return FluencyModel(loader.folder(settings.base), model)
+    """Open the language model of a folder."""
+    return language_model(folder, settings.base, loader)
+
+
+def _reason_against(response: Response) -> str | None:
+    if reason := unsupported_reply(response):
+        return reason
+    few = len(response.text.split()) < FEWEST_WORDS
+    return f"fewer than {FEWEST_WORDS} words say too little" if few else None
+
+
+@metric(
+    "fluency",
+    version="2",
+    summary="Are the words of this reply in their place?",
+    judges="response",
+    models={"model": "builtin:fluency"},
+    protocols={"model": FluencyModel},
+    source=(
+        "A one-sided form of SLOR (Pauls and Klein, 2012; Lau, Clark and Lappin, 2017) by a small "
+        "language model of dialogue."
+    ),
+    neutral=NEUTRAL,
+    abstain=_reason_against,
+    example=Example(["How was it?", "It was a lovely day and we had a lot of fun."], 0.5, 1.0),
+)
+def fluency(responses: Sequence[Response], *, model: FluencyModel) -> Iterator[Judgement]:
+    """Return how fluent a reply is, 0 to 1, whatever was said before it.
+
+    A word costs where it is less likely in its place than it is at large: rare words cost nothing,
+    words that are misplaced, dropped, doubled or bent do. Each sentence is read by itself. The mean
+    over all pieces of words counts. The evidence is the words that are most out of place.
+
+    When to use it:
+        To find replies that are broken: scrambled, cut, or written word by word.
+
+    When not to:
+        To compare people's styles, or where jargon, names or code stand in replies, which a small
+        model takes for slips; or to judge what fluent replies say. How fluent people find whole
+        replies it follows no better than shortness does. One slip in four is told.
+    """
+    return map(_judgement, responses, model.surprises([response.text for response in responses]))
+
+
+def _judgement(response: Response, pieces: Sequence[tuple[int, float]]) -> Judgement:
+    words = word_features(response, "out of place", pieces, max)
+    words.sort(key=lambda word: -word.value)
+    mean = mean_nats(pieces)
+    evidence = (
+        FeatureEvidence("nats out of place, mean of a piece", mean, WEIGHT * mean),
+        *(word for word in words[:WORDS] if word.value > 0),
+    )
+    value = probability(WEIGHT * mean + SHIFT)
+    reason = "its words are in place"
+    if value < NEUTRAL and len(evidence) > 1:
+        reason = f"{evidence[1].name} ({evidence[1].value:.1f} nats)"
+    return Judgement(value, "ok", reason, (), evidence)
+
+
+def mean_nats(pieces: Sequence[tuple[int, float]]) -> float:
+    """Return by how many nats a piece is out of place on average; 0 where there is none."""
+    return sum(nats for _, nats in pieces) / max(1, len(pieces))

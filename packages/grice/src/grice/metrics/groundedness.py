@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grice.data import Judgement
-from grice.metrics.common import feature_at, score_or_abstain, unscorable_reply
+from grice.metrics.common import feature_at, unscorable_reply
 from grice.metrics.declaration import Example, metric
 from grice.text.content import content_words
 from grice.text.language import unreadable
@@ -22,6 +22,14 @@ SHOWN = 8  # words shown as evidence
 SHORT = 3  # a word of no more letters has no ending
 
 
+def _reason_against(response: Response) -> str | None:
+    if reason := unscorable_reply(response):
+        return reason
+    if all(unreadable(text) for text in response.knowledge):
+        return "no knowledge is given"
+    return None if content_words(response.text) else "it has no word of content"
+
+
 @metric(
     "groundedness",
     version="2",
@@ -29,6 +37,7 @@ SHORT = 3  # a word of no more letters has no ending
     judges="response",
     source="Word overlap, the floor of BEGIN (Dziri et al., TACL 2022), on words of content.",
     neutral=NEUTRAL,
+    abstain=_reason_against,
     example=Example(
         ["Where is it?", "The tower stands in Lisbon."],
         0.0,
@@ -51,18 +60,10 @@ def groundedness(responses: Sequence[Response]) -> Iterator[Judgement]:
         grounded to it, and one that says the same in other words is not; opinions and greetings
         count as made up.
     """
-    return score_or_abstain(responses, _reason_against, lambda rows: map(_score, rows), NEUTRAL)
+    return map(_judgement, responses)
 
 
-def _reason_against(response: Response) -> str | None:
-    if reason := unscorable_reply(response):
-        return reason
-    if all(unreadable(text) for text in response.knowledge):
-        return "no knowledge is given"
-    return None if content_words(response.text) else "it has no word of content"
-
-
-def _score(response: Response) -> Judgement:
+def _judgement(response: Response) -> Judgement:
     given = (PLAIN_WORDS_AND_NUMBERS.finditer(text.lower()) for text in response.knowledge)
     known = {_root(word[0]) for words in given for word in words}
     words = content_words(response.text)

@@ -8,13 +8,14 @@ another message, or hide.
 from __future__ import annotations
 
 import unicodedata
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import msgspec
 
 from grice.data import Conversation, FeatureEvidence, Judgement, Response
 from grice.errors import shortened
-from grice.metrics.common import score_or_abstain
+from grice.metrics.common import empty_reply, score_or_abstain
 from grice.metrics.declaration import Example, metric
 from grice.models.protocols import Chat, ChatRequest, Message, Unanswered
 
@@ -48,14 +49,7 @@ PREFER = (
 
 
 class Aspect(NamedTuple):
-    """The question to a judge.
-
-    Attributes:
-        question: The question that the metric answers, in one line.
-        guideline: Instructions for the judge, with the meaning of the ends of the scale.
-        judges: Whether a reply or the whole conversation is judged.
-        examples: Turns of two speakers in alternation; the last one is judged.
-    """
+    """The question that a metric answers, the instructions of its judge, and example turns."""
 
     question: str
     guideline: str
@@ -125,10 +119,8 @@ class Rated(NamedTuple):
     @property
     def value(self) -> float | None:
         """The mean rating, 0 to 1; None if there is none."""
-        if not self.ratings:
-            return None
-        total = sum(rating.rating for rating in self.ratings)
-        return (total / len(self.ratings) - LOW) / (HIGH - LOW)
+        ratings = [rating.rating for rating in self.ratings]
+        return (sum(ratings) / len(ratings) - LOW) / (HIGH - LOW) if ratings else None
 
 
 def _declared(name: str) -> Metric:
@@ -178,14 +170,12 @@ def _declared(name: str) -> Metric:
             history: How many turns are shown, the last ones.
         """
 
-        def reason_against(item: Response | Conversation) -> str | None:
-            return _reason_against(item, history)
-
         def score(scored: Sequence[Response | Conversation]) -> Iterator[Judgement]:
             data = [item_data(item, history) for item in scored]
             rated = rate(model, aspect, data, repeats=repeats, temperature=temperature)
             return map(_judgement, rated)
 
+        reason_against = partial(_reason_against, turns=history)
         return score_or_abstain(items, reason_against, score, NEUTRAL)
 
     return judge
@@ -200,9 +190,7 @@ def _reason_against(item: Response | Conversation, turns: int) -> str | None:
     spoken = sum(bool(turn.text.strip()) for turn in history[-turns:])
     if isinstance(item, Conversation):
         return None if spoken > 1 else "fewer than two turns"
-    if not item.text.strip():
-        return "the reply is empty"
-    return None if spoken else "no turn before it"
+    return empty_reply(item) or (None if spoken else "no turn before it")
 
 
 def _judgement(rated: Rated) -> Judgement:

@@ -9,29 +9,20 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from grice.data import FeatureEvidence, Judgement
-from grice.metrics.common import score_or_abstain, unscorable_reply, word_features
+from grice.metrics.common import unscorable_reply, word_features
 from grice.metrics.declaration import Example, metric
 from grice.models.protocols import CausalLM, PromptPart
-from grice.numeric import LazyModule, sigmoid
+from grice.numeric import np, sigmoid
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Sequence
 
-    import numpy as np
-
     from grice.data import Response
     from grice.models.protocols import Prompt, TokenScore
-else:
-    np = LazyModule("numpy")
 
 
 class Reading(NamedTuple):
-    """Turns that are read at once, and which of them are scored.
-
-    Attributes:
-        turns: Speaker and text of each turn.
-        replies: Number of the scored reply by the index of its turn.
-    """
+    """Turns that are read at once, and the number of the scored reply by the index of its turn."""
 
     turns: list[tuple[str, str]]
     replies: dict[int, int]
@@ -99,6 +90,8 @@ WORDS = 3  # words shown as evidence
         "language model."
     ),
     neutral=NEUTRAL,
+    abstain=unscorable_reply,
+    reader="model",
     example=Example(["What do you do for a living?", "I teach maths at a school."], 0.5, 1.0),
 )
 def likelihood(responses: Sequence[Response], *, model: CausalLM) -> Iterator[Judgement]:
@@ -116,13 +109,9 @@ def likelihood(responses: Sequence[Response], *, model: CausalLM) -> Iterator[Ju
         To rank good replies: it rewards what is usual. Repetitions, dull replies and a chatbot's
         contradictions of itself are probable too, and go unnoticed.
     """
-
-    def score(scored: Sequence[Response]) -> Iterator[Judgement]:
-        after = _token_scores(scored, model)
-        own = _token_scores(list(map(_own_turns, scored)), model, lambda own: own.speaker)
-        return map(_judgement, scored, after, own)
-
-    return score_or_abstain(responses, unscorable_reply, score, NEUTRAL, model)
+    after = _token_scores(responses, model)
+    own = _token_scores(list(map(_own_turns, responses)), model, lambda own: own.speaker)
+    return map(_judgement, responses, after, own)
 
 
 def _token_scores(

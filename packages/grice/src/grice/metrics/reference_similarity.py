@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grice.data import Judgement
-from grice.metrics.common import empty_reply, score_or_abstain
+from grice.metrics.common import empty_reply
 from grice.metrics.declaration import Example, metric
 from grice.models.protocols import Encoder
 from grice.numeric import cosine
@@ -15,6 +15,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from grice.data import Response
+
+
+def _reason_against(response: Response) -> str | None:
+    if reason := empty_reply(response):
+        return reason
+    if reason := unreadable(response.text):
+        return f"the reply {reason}"
+    return None if any(map(str.strip, response.references)) else "it has no reference"
 
 
 @metric(
@@ -30,6 +38,7 @@ if TYPE_CHECKING:
     ),
     low=-1.0,
     neutral=0.0,
+    abstain=_reason_against,
     example=Example(
         ["Do you like tea?", "I like green tea."], 0.5, 1.0, ["Green tea is my favourite."]
     ),
@@ -41,22 +50,10 @@ def reference_similarity(responses: Sequence[Response], *, encoder: Encoder) -> 
     references abstains; on rated replies that have some, this score follows people no less than
     ``relevance`` does (``grice meta-eval reference_similarity relevance --on dailydialog_gupta``).
     """
-
-    def score(scored: Sequence[Response]) -> Iterator[Judgement]:
-        texts = [text for response in scored for text in (response.text, *response.references)]
-        vectors = iter(encoder.encode(texts))
-        for response in scored:
-            reply = next(vectors)
-            cosines = [cosine(next(vectors), reply) for _ in response.references]
-            nearest = cosines.index(max(cosines))
-            yield Judgement(cosines[nearest], "ok", f"nearest is reference {nearest + 1}")
-
-    return score_or_abstain(responses, _reason_against, score, 0.0)
-
-
-def _reason_against(response: Response) -> str | None:
-    if reason := empty_reply(response):
-        return reason
-    if reason := unreadable(response.text):
-        return f"the reply {reason}"
-    return None if any(map(str.strip, response.references)) else "it has no reference"
+    texts = [text for response in responses for text in (response.text, *response.references)]
+    vectors = iter(encoder.encode(texts))
+    for response in responses:
+        reply = next(vectors)
+        cosines = [cosine(next(vectors), reply) for _ in response.references]
+        nearest = cosines.index(max(cosines))
+        yield Judgement(cosines[nearest], "ok", f"nearest is reference {nearest + 1}")

@@ -1,9 +1,8 @@
 """Relevance: does this reply answer what was said?
 
-The model encodes every turn by itself, so that a turn costs one encoding in whatever histories it
-stands. Two towers bring history and response into one space; a head judges from the vectors and
-their products. The quadratic features follow RUBER's unreferenced score (Tao et al., 2018; with
-contextual embeddings Ghazarian et al., 2019).
+Every turn is encoded once. Two towers bring history and response into one space; a head judges from
+the vectors and their products, after RUBER's unreferenced score (Tao et al., 2018; with contextual
+embeddings Ghazarian et al., 2019).
 """
 
 from __future__ import annotations
@@ -14,15 +13,14 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import msgspec
 
 from grice.data import Judgement, TurnEvidence
-from grice.errors import ModelFolderError
 from grice.metrics.common import (
+    check_width,
     encode_distinct,
     flag_truncated,
-    score_or_abstain,
     unscorable_reply,
 )
 from grice.metrics.declaration import Example, metric
-from grice.metrics.fluency import FluencyModel, PieceScorer
+from grice.metrics.fluency import FluencyModel, language_model
 from grice.models.loader import (
     Settings,
     dependencies_of,
@@ -30,21 +28,17 @@ from grice.models.loader import (
     read_settings,
 )
 from grice.models.protocols import Encoder, Pair, PairClassifier
-from grice.numeric import LazyModule, logits, sigmoid, unit_rows
+from grice.numeric import logits, np, sigmoid, unit_rows
 from grice.text.content import novelty
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    import numpy as np
 
     from grice.data import Response
     from grice.metrics.declaration import Count
     from grice.models.folder import ModelFolder
     from grice.models.loader import ModelLoader
     from grice.numeric import Array
-else:
-    np = LazyModule("numpy")
 
 NEUTRAL = 0.5  # also the model's answer where history or response holds no word
 NOTICEABLE = 0.005  # an effect below this would be printed as nothing
@@ -67,6 +61,7 @@ SURE = 1e-6  # least distance of a probability from 0 and 1 before its log odds 
     ),
     neutral=NEUTRAL,
     default=True,
+    abstain=unscorable_reply,
     example=Example(["What do you do for a living?", "I teach maths at a school."], 0.5, 1.0),
 )
 def relevance(
@@ -94,15 +89,11 @@ def relevance(
     Args:
         history: How many turns before the reply are read.
     """
-
-    def score(scored: Sequence[Response]) -> Iterator[Judgement]:
-        items = [_item(response, history) for response in scored]
-        values = iter(model.classify([pair for item in items for pair in item.pairs]))
-        judgements = (_judgement(item, list(islice(values, len(item.pairs)))) for item in items)
-        texts = [(*item.pairs[0].left, item.pairs[0].right) for item in items]
-        return flag_truncated(judgements, texts, model)
-
-    return score_or_abstain(responses, unscorable_reply, score, NEUTRAL)
+    items = [_item(response, history) for response in responses]
+    values = iter(model.classify([pair for item in items for pair in item.pairs]))
+    judgements = (_judgement(item, list(islice(values, len(item.pairs)))) for item in items)
+    texts = [(*item.pairs[0].left, item.pairs[0].right) for item in items]
+    return flag_truncated(judgements, texts, model)
 
 
 class _Item(NamedTuple):
@@ -111,7 +102,6 @@ class _Item(NamedTuple):
     Attributes:
         pairs: The history and the reply without repetition; then, of several turns, the same
             without each of them.
-        positions: Index of each turn of the history.
         novel: Fraction of the reply's words that is no repetition.
     """
 
@@ -216,10 +206,8 @@ class PairHead:
         from grice.models.mlp import Mlp
 
         self.identity = f"{folder.identity}/{encoder.identity}"
-        self._folder = folder.path
-        self._decay = settings.decay
+        self._folder, self._encoder, self._decay = folder.path, encoder, settings.decay
         self._weight_cosine = np.float32(settings.weight_cosine)
-        self._encoder = encoder
         self._left, self._right, self._head = (
             Mlp.load(folder.file(f"{name}.npz")) for name in ("left", "right", "head")
         )
@@ -230,9 +218,8 @@ class PairHead:
         The last four segments of the left side that are not blank are read.
         """
         read = [([text for text in left if text.strip()][-TURNS:], right) for left, right in pairs]
-        vectors = encode_distinct(
-            self._encoder, (text for left, right in read for text in (*left, right))
-        )
+        texts = (text for left, right in read for text in (*left, right))
+        vectors = encode_distinct(self._encoder, texts)
         worded = {text for text, vector in vectors.items() if vector.any()}
         scored = [
             (i, [vectors[text] for text in left if text in worded], right)
@@ -270,11 +257,7 @@ class PairHead:
 
     def _right_tower(self, replies: Array) -> Array:
         dimensions = replies.shape[1]
-        if (expected := self._right.layers[0][0].shape[0]) != dimensions:
-            raise ModelFolderError(
-                f"{self._folder}: its networks read vectors of {expected} numbers, the encoder "
-                f"{self._encoder.identity} gives {dimensions}; use the encoder its card names"
-            )
+        check_width(dimensions, len(self._right.layers[0][0]), self._folder, self._encoder)
         reply = replies * np.float32(np.sqrt(dimensions))
         return unit_rows(reply + self._right(reply))
 
@@ -296,16 +279,13 @@ class FluentSettings(Settings, frozen=True):
 class FluentPairHead:
     """A pair classifier that also reads how fluent the right side is.
 
-    Vectors of whole sentences hardly change where a word is dropped or bent, so a head that reads
-    them forgives what people do not.
+    Vectors of whole sentences hardly change where a word is dropped or bent.
     """
 
     def __init__(
         self, settings: FluentSettings, head: PairClassifier, fluency: FluencyModel
     ) -> None:
-        self._weights = settings
-        self._head = head
-        self._fluency = fluency
+        self._weights, self._head, self._fluency = settings, head, fluency
         self.identity = f"{self._head.identity}/{fluency.identity}"
 
     def classify(self, pairs: Sequence[Pair]) -> list[float]:
@@ -316,7 +296,7 @@ class FluentPairHead:
         odds += self._weights.weight_shift - self._weights.weight_oddness * disfluency
         # The head's 0.5 says that there is nothing to judge.
         fluent = np.where(fitting == NEUTRAL, NEUTRAL, sigmoid(odds.astype(np.float32)))
-        return [float(value) for value in fluent]
+        return list(map(float, fluent))
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
         """Return for each text whether the encoder reads only its end."""
@@ -329,7 +309,5 @@ def fluent_pair_head(
 ) -> FluentPairHead:
     """Open the networks of a model and its language model."""
     _, below = dependencies_of(folder.card)
-    model = loader.dependency(folder, below, PieceScorer, "likelihood")
-    fluency = FluencyModel(loader.folder(below), model)
     head = PairHead(folder, read_settings(folder, PairSettings), loader.encoder_of(folder, Encoder))
-    return FluentPairHead(settings, head, fluency)
+    return FluentPairHead(settings, head, language_model(folder, below, loader))

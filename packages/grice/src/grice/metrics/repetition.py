@@ -15,25 +15,20 @@ from grice.metrics.common import (
     feature_at,
     own_turns,
     probability,
-    score_or_abstain,
     unscorable_reply,
 )
 from grice.metrics.declaration import Example, metric
 from grice.models.protocols import Encoder
-from grice.numeric import LazyModule
-from grice.text.content import OF_NO_CONTENT, Stretch, content_words, sentences
+from grice.numeric import np
+from grice.text.content import OF_NO_CONTENT, Stretch, content_words, sentences, without_blanks
 from grice.text.tokens import WORDS_NUMBERS_AND_MARKS
 from grice.text.wordlists import words_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    import numpy as np
-
     from grice.data import Evidence, FeatureEvidence, Response, Turn
     from grice.numeric import Array
-else:
-    np = LazyModule("numpy")
 
 HALF = 0.5  # below it a reply is said to repeat
 NEUTRAL = 1.0  # value of a reply without earlier turns of its speaker
@@ -114,6 +109,14 @@ _SAYS_NOTHING = OF_NO_CONTENT | words_of(
 """Closed classes, and words of an acknowledgement."""
 
 
+def _reason_against(response: Response) -> str | None:
+    if reason := unscorable_reply(response):
+        return reason
+    if len(response.text.split()) < FEWEST_WORDS:
+        return f"fewer than {FEWEST_WORDS} words may be said again"
+    return None if any(own_turns(response)) else "its speaker said nothing before it"
+
+
 @metric(
     "repetition",
     version="2",
@@ -124,6 +127,8 @@ _SAYS_NOTHING = OF_NO_CONTENT | words_of(
     source="Our own.",
     neutral=NEUTRAL,
     default=True,
+    abstain=_reason_against,
+    reader="encoder",
     example=Example(
         ["I grew up near the sea.", "How nice!", "My childhood home was by the sea."], 0.0, 0.5
     ),
@@ -149,19 +154,15 @@ def repetition(responses: Sequence[Response], *, encoder: Encoder) -> Iterator[J
         To compare conversations of different length: the more was said before, the more there is
         to be like. A topic that is only kept lowers the value too.
     """
-
-    def score(scored: Sequence[Response]) -> Iterator[Judgement]:
-        spoken = [[(i, turn.text) for i, turn in own_turns(response)] for response in scored]
-        texts = dict.fromkeys(text for own in spoken for _, text in own)
-        texts |= dict.fromkeys(response.text for response in scored)
-        parts = (sentence.text for text in texts for sentence in _compared(text))
-        vectors = encode_distinct(encoder, [*texts, *parts])
-        turns = {text: _Turn.of(text, vectors) for text in texts}
-        for response, own in zip(scored, spoken, strict=True):
-            reply = turns[response.text]
-            yield _judgement(response, [_likeness(reply, turns[text], i, text) for i, text in own])
-
-    return score_or_abstain(responses, _reason_against, score, NEUTRAL, encoder)
+    spoken = [[(i, turn.text) for i, turn in own_turns(response)] for response in responses]
+    texts = dict.fromkeys(text for own in spoken for _, text in own)
+    texts |= dict.fromkeys(response.text for response in responses)
+    parts = (sentence.text for text in texts for sentence in _compared(text))
+    vectors = encode_distinct(encoder, [*texts, *parts])
+    turns = {text: _Turn.of(text, vectors) for text in texts}
+    for response, own in zip(responses, spoken, strict=True):
+        reply = turns[response.text]
+        yield _judgement(response, [_likeness(reply, turns[text], i, text) for i, text in own])
 
 
 class _Turn(NamedTuple):
@@ -181,16 +182,9 @@ class _Turn(NamedTuple):
 
 
 class _Likeness(NamedTuple):
-    """How alike a reply and an earlier turn are.
+    """How alike a reply and an earlier turn are: cosines of the turns and the nearest sentences.
 
-    Attributes:
-        position: Index of the earlier turn in the conversation.
-        turn: Cosine of the two turns.
-        sentence: The largest cosine of two of their sentences.
-        in_reply: That sentence of the reply.
-        before: That sentence of the earlier turn.
-        words: The earlier turn's content words.
-        text: The earlier turn.
+    ``position`` is the index of the earlier turn, ``words`` are its content words.
     """
 
     position: int
@@ -213,14 +207,6 @@ def _likeness(reply: _Turn, turn: _Turn, position: int, text: str) -> _Likeness:
     pair = reply.sentences[i], turn.sentences[j]
     whole, best = float(reply.vector @ turn.vector), float(cosines[i, j])
     return _Likeness(position, whole, best, *pair, turn.words, text)
-
-
-def _reason_against(response: Response) -> str | None:
-    if reason := unscorable_reply(response):
-        return reason
-    if len(response.text.split()) < FEWEST_WORDS:
-        return f"fewer than {FEWEST_WORDS} words may be said again"
-    return None if any(own_turns(response)) else "its speaker said nothing before it"
 
 
 def _compared(text: str) -> Sequence[Stretch]:
@@ -267,18 +253,10 @@ def _value(alike: Sequence[_Likeness], words: Sequence[Stretch]) -> float:
     return probability(-odds)
 
 
-def _without_blanks(start: int, text: str) -> Stretch:
-    start += len(text) - len(text.lstrip())
-    return Stretch(start, start + len(text.strip()), text.strip())
-
-
 class _Repair(NamedTuple):
-    """A reply that gives what a complaint about an earlier turn asked for.
+    """A reply that gives what a complaint, in the turn of that index, asked for.
 
-    Attributes:
-        turn: Index of the complaint.
-        probability: Probability of a repair, against one that says the same again.
-        evidence: The words of the complaint.
+    The probability is that against a reply that says the same again.
     """
 
     turn: int
@@ -296,8 +274,8 @@ def _repair(response: Response, nearest: _Likeness, value: float) -> _Repair | N
     chance = probability(math.fsum([BIAS, *map(operator.mul, WEIGHTS, signs)]))
     if chance < max(value, HALF):
         return None
-    name = f"repair after turn {position}"
-    return _Repair(position, chance, feature_at(name, chance, position, where))
+    evidence = feature_at(f"repair after turn {position}", chance, position, where)
+    return _Repair(position, chance, evidence)
 
 
 def _complaint(response: Response) -> tuple[int, str, Stretch] | None:
@@ -318,13 +296,13 @@ def _objection(text: str, before: str) -> Stretch | None:
     head = text[:READ]
     for pattern in (_COMPLAINS, _UNCLEAR, _REQUESTS):
         if match := pattern.search(head):
-            return _without_blanks(match.start(), match[0])
+            return without_blanks(match.start(), match[0])
     said = _terms(head).keys()
     # "Flying?" and "Beef is not vegan"
     doubts = "?" in head and len(head.split()) <= FEWEST_WORDS
     denies = "not" in said and "?" not in before and not _OF_SELF.search(head)
     found = (doubts or denies) and _terms(before).keys() & said - {"not"}
-    return _without_blanks(0, head) if found else None
+    return without_blanks(0, head) if found else None
 
 
 def _signs(

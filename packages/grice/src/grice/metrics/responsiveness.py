@@ -10,7 +10,6 @@ from grice.metrics.common import (
     encode_distinct,
     feature_at,
     probability,
-    score_or_abstain,
     unscorable_reply,
 )
 from grice.metrics.declaration import Example, metric
@@ -61,6 +60,15 @@ _FORMS = tuple(
 """Patterns of questions, each with the form of its answers."""
 
 
+def _reason_against(response: Response) -> str | None:
+    if reason := unscorable_reply(response):
+        return reason
+    last = response.history[-1]
+    if last.speaker == response.speaker:
+        return "the turn before it is by the same speaker"
+    return None if questions(last.text) else "the turn before it asks nothing"
+
+
 @metric(
     "responsiveness",
     version="2",
@@ -70,6 +78,8 @@ _FORMS = tuple(
     protocols={"encoder": Encoder},
     source="Our own.",
     neutral=NEUTRAL,
+    abstain=_reason_against,
+    reader="encoder",
     example=Example(["Where do you work?", "I work at a school in Leeds."], 0.5, 1.0),
 )
 def responsiveness(responses: Sequence[Response], *, encoder: Encoder) -> Iterator[Judgement]:
@@ -87,17 +97,13 @@ def responsiveness(responses: Sequence[Response], *, encoder: Encoder) -> Iterat
         To judge whether an answer is right or complete, or a short one ("Blue.") that shares no
         meaning with its question.
     """
-
-    def score(scored: Sequence[Response]) -> Iterator[Judgement]:
-        asked = [questions(response.history[-1].text) for response in scored]
-        texts = (s.text for own in asked for s in own)
-        vectors = encode_distinct(encoder, [*(response.text for response in scored), *texts])
-        for response, own in zip(scored, asked, strict=True):
-            reply = vectors[response.text]
-            answers = [_answer(q, response.text, float(vectors[q.text] @ reply)) for q in own]
-            yield _judgement(response, max(answers, key=lambda answer: answer.odds))
-
-    return score_or_abstain(responses, _reason_against, score, NEUTRAL, encoder)
+    asked = [questions(response.history[-1].text) for response in responses]
+    texts = (s.text for own in asked for s in own)
+    vectors = encode_distinct(encoder, [*(response.text for response in responses), *texts])
+    for response, own in zip(responses, asked, strict=True):
+        reply = vectors[response.text]
+        answers = [_answer(q, response.text, float(vectors[q.text] @ reply)) for q in own]
+        yield _judgement(response, max(answers, key=lambda answer: answer.odds))
 
 
 class _Answer(NamedTuple):
@@ -115,15 +121,6 @@ class _Answer(NamedTuple):
     def odds(self) -> float:
         """Log odds that the reply answers."""
         return WEIGHT_COSINE * self.cosine + WEIGHT_FORM * self.form + SHIFT
-
-
-def _reason_against(response: Response) -> str | None:
-    if reason := unscorable_reply(response):
-        return reason
-    last = response.history[-1]
-    if last.speaker == response.speaker:
-        return "the turn before it is by the same speaker"
-    return None if questions(last.text) else "the turn before it asks nothing"
 
 
 def _answer(question: Stretch, reply: str, cosine: float) -> _Answer:

@@ -2,122 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING
 
 from grice.data import FeatureEvidence, Judgement
 from grice.errors import ModelFolderError
-from grice.metrics.common import score_or_abstain, unscorable_reply
+from grice.metrics.common import unscorable_reply
 from grice.metrics.declaration import Example, metric
 from grice.metrics.likelihood import readings
 from grice.models.loader import Settings, model_type
-from grice.models.protocols import PromptEncoder, Reader
-from grice.numeric import LazyModule, logit, sigmoid
+from grice.models.protocols import PromptEncoder
+from grice.numeric import logit, np, sigmoid
 from grice.text.language import unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    import numpy as np
-
     from grice.data import Evidence, Response
     from grice.models.folder import ModelFolder
     from grice.models.loader import ModelLoader
     from grice.numeric import Array
-else:
-    np = LazyModule("numpy")
-
-
-@runtime_checkable
-class FlawModel(Reader, Protocol):
-    """Says what is wrong with replies."""
-
-    flaws: tuple[str, ...]
-    """Name of each column; the first is any flaw at all."""
-
-    def log_odds(self, responses: Sequence[Response]) -> Array:
-        """Return the log odds of each flaw of each reply, shape ``(replies, flaws)``."""
-        ...
-
-
-NEUTRAL = 0.5
-REPETITION, UNANSWERED = "repetition", "unanswered"
-"""Flaws that a reply can only have if somebody spoke before: its speaker, or another one."""
-MARGIN = 2.5
-"""Difference of the two largest log odds from which a cause is named.
-
-Chosen on the written items kept back.
-"""
-SUREST = 1e-7
-
-
-@metric(
-    "sensibleness",
-    version="1",
-    summary="Does this reply make sense here?",
-    judges="response",
-    models={"model": "builtin:sense-small"},
-    accepts={"model": ("flaws",)},
-    protocols={"model": FlawModel},
-    source=(
-        "Heads over the states of a causal language model, trained on crossed pairs of replies and "
-        "on votes on replies of chatbots."
-    ),
-    neutral=NEUTRAL,
-    example=Example(["What do you do for a living?", "I teach maths at a school."], 0.5, 1.0),
-)
-def sensibleness(responses: Sequence[Response], *, model: FlawModel) -> Iterator[Judgement]:
-    """Return the probability that the reply has no flaw a person would point at.
-
-    The flaws are contradiction, repetition, a question or turn that is not taken up, nonsense, and
-    a dull reply. The evidence gives the probability of each that is possible: a speaker who said
-    nothing before does not repeat. The reason names a flaw where one stands out among them.
-
-    When to use it:
-        To find replies that do not fit what was said, in conversations of two. What ships finds
-        nonsense, dull and off-topic replies; the presets ``medium`` and ``large`` read with larger
-        models and see more.
-
-    When not to:
-        To tell which of two good replies is better, or whether a claim is true. Contradictions
-        that hang on one detail often go unnoticed.
-    """
-
-    def score(scored: Sequence[Response]) -> Iterator[Judgement]:
-        for response, row in zip(scored, model.log_odds(scored), strict=True):
-            yield _judgement(response, dict(zip(model.flaws, sigmoid(row).tolist(), strict=True)))
-
-    return score_or_abstain(responses, unscorable_reply, score, NEUTRAL, model)
-
-
-def cause_of(evidence: Sequence[Evidence]) -> str | None:
-    """Return the flaw that stands out in the evidence of a score; None if none does."""
-    heads = [piece for piece in evidence if isinstance(piece, FeatureEvidence)]
-    if not heads:
-        return None
-    odds = sorted((logit(piece.value, SUREST) for piece in heads), reverse=True)
-    if len(odds) > 1 and odds[0] - odds[1] < MARGIN:
-        return None
-    return max(heads, key=lambda piece: piece.value).name
-
-
-def _judgement(response: Response, chances: dict[str, float]) -> Judgement:
-    (_, flawed), *heads = chances.items()
-    before = [turn.speaker for turn in response.history if unreadable(turn.text) is None]
-    impossible = {
-        REPETITION: response.speaker not in before,
-        UNANSWERED: all(speaker == response.speaker for speaker in before),
-    }
-    possible = [(name, value) for name, value in heads if not impossible.get(name)]
-    possible.sort(key=lambda head: -head[1])
-    evidence = tuple(FeatureEvidence(name, value) for name, value in possible)
-    value = 1.0 - flawed
-    if value >= NEUTRAL:
-        reason = "no flaw stands out"
-    elif cause := cause_of(evidence):
-        reason = f"most likely flaw: {cause} ({evidence[0].value:.2f})"
-    else:
-        reason = "no single cause stands out"
-    return Judgement(value, "ok", reason, (), evidence)
 
 
 class FlawSettings(Settings, frozen=True):
@@ -128,7 +31,10 @@ class FlawSettings(Settings, frozen=True):
 
 
 class FlawHeads:
-    """A small network over the mean state of a reply, with an output per flaw."""
+    """A small network over the mean state of a reply, with an output per flaw.
+
+    ``flaws`` names each output; the first is any flaw at all.
+    """
 
     def __init__(self, folder: ModelFolder, settings: FlawSettings, reader: PromptEncoder) -> None:
         from grice.models.mlp import Mlp
@@ -173,3 +79,82 @@ def flaw_heads(folder: ModelFolder, settings: FlawSettings, loader: ModelLoader)
     """Open the heads and their language model."""
     reader = loader.dependency(folder, settings.base, PromptEncoder, "states")
     return FlawHeads(folder, settings, reader)
+
+
+NEUTRAL = 0.5
+REPETITION, UNANSWERED = "repetition", "unanswered"
+"""Flaws that a reply can only have if somebody spoke before: its speaker, or another one."""
+MARGIN = 2.5
+"""Difference of the two largest log odds from which a cause is named.
+
+Chosen on the written items kept back.
+"""
+SUREST = 1e-7
+
+
+@metric(
+    "sensibleness",
+    version="1",
+    summary="Does this reply make sense here?",
+    judges="response",
+    models={"model": "builtin:sense-small"},
+    accepts={"model": ("flaws",)},
+    protocols={"model": FlawHeads},
+    source=(
+        "Heads over the states of a causal language model, trained on crossed pairs of replies and "
+        "on votes on replies of chatbots."
+    ),
+    neutral=NEUTRAL,
+    abstain=unscorable_reply,
+    reader="model",
+    example=Example(["What do you do for a living?", "I teach maths at a school."], 0.5, 1.0),
+)
+def sensibleness(responses: Sequence[Response], *, model: FlawHeads) -> Iterator[Judgement]:
+    """Return the probability that the reply has no flaw a person would point at.
+
+    The flaws are contradiction, repetition, a question or turn that is not taken up, nonsense, and
+    a dull reply. The evidence gives the probability of each that is possible: a speaker who said
+    nothing before does not repeat. The reason names a flaw where one stands out among them.
+
+    When to use it:
+        To find replies that do not fit what was said, in conversations of two. What ships finds
+        nonsense, dull and off-topic replies; the presets ``medium`` and ``large`` read with larger
+        models and see more.
+
+    When not to:
+        To tell which of two good replies is better, or whether a claim is true. Contradictions
+        that hang on one detail often go unnoticed.
+    """
+    for response, row in zip(responses, model.log_odds(responses), strict=True):
+        yield _judgement(response, dict(zip(model.flaws, sigmoid(row).tolist(), strict=True)))
+
+
+def cause_of(evidence: Sequence[Evidence]) -> str | None:
+    """Return the flaw that stands out in the evidence of a score; None if none does."""
+    heads = [piece for piece in evidence if isinstance(piece, FeatureEvidence)]
+    if not heads:
+        return None
+    odds = sorted((logit(piece.value, SUREST) for piece in heads), reverse=True)
+    if len(odds) > 1 and odds[0] - odds[1] < MARGIN:
+        return None
+    return max(heads, key=lambda piece: piece.value).name
+
+
+def _judgement(response: Response, chances: dict[str, float]) -> Judgement:
+    (_, flawed), *heads = chances.items()
+    before = [turn.speaker for turn in response.history if unreadable(turn.text) is None]
+    impossible = {
+        REPETITION: response.speaker not in before,
+        UNANSWERED: all(speaker == response.speaker for speaker in before),
+    }
+    possible = [(name, value) for name, value in heads if not impossible.get(name)]
+    possible.sort(key=lambda head: -head[1])
+    evidence = tuple(FeatureEvidence(name, value) for name, value in possible)
+    value = 1.0 - flawed
+    if value >= NEUTRAL:
+        reason = "no flaw stands out"
+    elif cause := cause_of(evidence):
+        reason = f"most likely flaw: {cause} ({evidence[0].value:.2f})"
+    else:
+        reason = "no single cause stands out"
+    return Judgement(value, "ok", reason, (), evidence)

@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from zlib import crc32
 
-from grice.numeric import LazyModule, unit_rows
+from grice.numeric import np, unit_rows
 from grice.text.content import strip_repetition
 from grice.text.tokens import CONTRACTED_WORDS, PLAIN_CONTRACTIONS, SENTENCES
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from grice.models.embedded import HiddenStates
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
     from grice.numeric import Array
 
     Integers: TypeAlias = NDArray[np.int64]
-else:
-    np = LazyModule("numpy")
 
 MOST_SENTENCES = 12
 """Sentences of a turn that are compared: a turn of a thousand must not cost a million."""

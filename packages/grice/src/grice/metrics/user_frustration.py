@@ -6,13 +6,13 @@ import math
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from grice.data import FeatureEvidence, Judgement, Span, TurnEvidence
+from grice.data import Judgement, TurnEvidence
 from grice.errors import shortened
-from grice.metrics.common import encode_distinct
+from grice.metrics.common import encode_distinct, feature_at
 from grice.metrics.declaration import Example, metric
 from grice.models.protocols import Encoder
 from grice.readers.roles import user_turns
-from grice.text.content import questions
+from grice.text.content import Stretch, questions, without_blanks
 from grice.text.language import unreadable
 
 if TYPE_CHECKING:
@@ -58,6 +58,11 @@ _WORD_BEFORE = re.compile(r"[^\W_]+(?:['’][^\W_]+)*['’]?$")
 _WORD_AFTER = re.compile(r"[^\W_]{1,60}")
 
 
+def _reason_against(conversation: Conversation) -> str | None:
+    answered = any(_exchanges(conversation))
+    return None if answered else "the user answers to no turn that can be read"
+
+
 @metric(
     "user_frustration",
     version="2",
@@ -67,6 +72,7 @@ _WORD_AFTER = re.compile(r"[^\W_]{1,60}")
     protocols={"encoder": Encoder},
     source="Our own; weights by the breakdowns of DBDC3 (Higashinaka et al., 2017).",
     neutral=NEUTRAL,
+    abstain=_reason_against,
     example=Example(["Do you like films?", "Yes, a lot.", "Which one?", "The sea."], 0.5, 1.0),
 )
 def user_frustration(
@@ -91,21 +97,11 @@ def user_frustration(
     texts = (text for group in exchanges for exchange in group for text in _texts(exchange))
     vectors = encode_distinct(encoder, texts)
     for group in exchanges:
-        if not group:
-            yield Judgement(NEUTRAL, "abstained", "the user answers to no turn that can be read")
-            continue
         yield _judgement([(exchange, _sign(exchange, vectors)) for exchange in group])
 
 
 class _Exchange(NamedTuple):
-    """A turn that the user answers to.
-
-    Attributes:
-        turn: Its index.
-        following: Index of the user's next turn.
-        text: Text of the next turn.
-        earlier: Text of the user's turn before; empty if there is none.
-    """
+    """A turn, and the user's next turn with its index, its text and that of the turn before."""
 
     turn: int
     following: int
@@ -114,7 +110,7 @@ class _Exchange(NamedTuple):
 
 
 class _Sign(NamedTuple):
-    """A sign of frustration, its weight and where it stands in the next turn."""
+    """A sign of frustration with its place in the next turn."""
 
     name: str
     weight: float
@@ -165,26 +161,24 @@ def _judgement(judged: Sequence[tuple[_Exchange, _Sign | None]]) -> Judgement:
         return Judgement(value, "ok", "no sign of frustration")
     evidence: list[Evidence] = []
     for exchange, sign in signs[:SHOWN]:
-        span = Span(exchange.following, *_visible(exchange.text, sign))
+        place = _visible(exchange.text, sign)
         name = f"the user {sign.name} in the next turn"
         evidence.append(TurnEvidence(exchange.turn, -sign.weight))
-        evidence.append(FeatureEvidence(name, sign.weight, span=span))
+        evidence.append(feature_at(name, sign.weight, exchange.following, place))
     exchange, sign = signs[0]
-    start, end = _visible(exchange.text, sign)
-    said = shortened(exchange.text[start:end], LONGEST)
+    said = shortened(_visible(exchange.text, sign).text, LONGEST)
     reason = f"after turn {{turn}} the user {sign.name}: {said!r}"
     return Judgement(value, "ok", reason, (), tuple(evidence))
 
 
-def _visible(text: str, sign: _Sign) -> tuple[int, int]:
+def _visible(text: str, sign: _Sign) -> Stretch:
     """Return where the sign stands, as whole words and without the blanks around it."""
-    stretch = text[sign.start : sign.end]
-    start = sign.start + len(stretch) - len(stretch.lstrip())
-    end = start + len(stretch.strip())
+    place = without_blanks(sign.start, text[sign.start : sign.end])
+    start, end = place.start, place.end
     before = _WORD_BEFORE.search(text[max(0, start - LONGEST) : start])
     after = _WORD_AFTER.match(text, end)
     if before and text[start].isalnum():
         start -= len(before[0])
     if after and text[end - 1].isalnum():
         end = after.end()
-    return start, end
+    return Stretch(start, end, text[start:end])

@@ -47,7 +47,7 @@ from grice.readers.roles import (
     roles_of,
     unspoken,
 )
-from grice.text.markup import plain_text, thinks_aloud
+from grice.text.markup import plain_text, thoughts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -170,7 +170,7 @@ def in_place(
 
 def flags_of(text: str) -> Iterator[str]:
     """Yield the flags of a reply as it came."""
-    if thinks_aloud(text):
+    if thoughts(text):
         yield THINKING
     bare = text.strip()
     if bare.startswith("{") and bare.endswith("}"):

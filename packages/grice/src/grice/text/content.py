@@ -129,6 +129,12 @@ class Stretch(NamedTuple):
     text: str
 
 
+def without_blanks(start: int, text: str) -> Stretch:
+    """Return the stretch of a text that begins at an offset, without the blanks around it."""
+    start += len(text) - len(text.lstrip())
+    return Stretch(start, start + len(text.strip()), text.strip())
+
+
 @lru_cache(maxsize=4096)  # a turn stands before many replies
 def sentences(text: str) -> tuple[Stretch, ...]:
     """Return the first sixteen sentences that hold a word, without the blanks around them.
@@ -138,7 +144,8 @@ def sentences(text: str) -> tuple[Stretch, ...]:
     >>> [sentence.text for sentence in sentences("Yes! ... It costs 4.2M, e.g. at posteo.se.")]
     ['Yes!', 'It costs 4.2M, e.g. at posteo.se.']
     """
-    return tuple(islice(_sentences(text), MOST_SENTENCES))
+    with_word = (part for part in _sentences(text) if WORD_CHARACTER.search(part.text))
+    return tuple(islice(with_word, MOST_SENTENCES))
 
 
 def _sentences(text: str) -> Iterator[Stretch]:
@@ -146,16 +153,9 @@ def _sentences(text: str) -> Iterator[Stretch]:
     start = 0
     for mark in _MARKS.finditer(text):
         if _ends_sentence(text, start, mark):
-            yield from _with_word(text, start, mark.end())
+            yield without_blanks(start, text[start : mark.end()])
             start = mark.end()
-    yield from _with_word(text, start, len(text))
-
-
-def _with_word(text: str, start: int, end: int) -> Iterator[Stretch]:
-    part = text[start:end]
-    if WORD_CHARACTER.search(part):
-        start += len(part) - len(part.lstrip())
-        yield Stretch(start, start + len(part.strip()), part.strip())
+    yield without_blanks(start, text[start:])
 
 
 def _ends_sentence(text: str, start: int, mark: re.Match[str]) -> bool:
@@ -276,13 +276,13 @@ def questions(text: str) -> tuple[Stretch, ...]:
     >>> [sentence.text for sentence in questions("I see. Where is it? Tell me about the sea.")]
     ['Where is it?', 'Tell me about the sea.']
     """
-    return tuple(sentence for sentence in sentences(text) if _is_question(sentence.text))
-
-
-def _is_question(sentence: str) -> bool:
-    lower = sentence.lower()
-    marked = lower.rstrip(" .!\"'”’)").endswith("?")
-    return marked or any(pattern.search(lower) for pattern in (_ASKS, _REQUESTS))
+    return tuple(
+        sentence
+        for sentence in sentences(text)
+        if sentence.text.rstrip(" .!\"'”’)").endswith("?")
+        or _ASKS.search(sentence.text.lower())
+        or _REQUESTS.search(sentence.text.lower())
+    )
 
 
 _RATINGS = re.compile(
@@ -294,21 +294,17 @@ _ASKING = re.compile(
 _FEW = 2
 
 
-def strip_repetition(reply: str, earlier: Iterable[str]) -> str:
+@lru_cache(maxsize=4096)  # every metric of a reply asks it
+def strip_repetition(reply: str, earlier: tuple[str, ...]) -> str:
     """Return a reply without sentences that were said before, and without asking for marks.
 
     Sentences of one or two words may be said again. Case and punctuation do not count.
 
-    >>> strip_repetition("I love tea. I love tea! Do you?", ["Hello."])
+    >>> strip_repetition("I love tea. I love tea! Do you?", ("Hello.",))
     'I love tea. Do you?'
-    >>> strip_repetition("I see. Please give me 5 out of 5.", [])
+    >>> strip_repetition("I see. Please give me 5 out of 5.", ())
     'I see. '
     """
-    return _stripped(reply, tuple(earlier))
-
-
-@lru_cache(maxsize=4096)  # every metric of a reply asks it
-def _stripped(reply: str, earlier: tuple[str, ...]) -> str:
     known = set().union(*map(_sentences_of, earlier))
     kept: list[str] = []
     for sentence in SENTENCES_WITH_MARKS.findall(reply):
@@ -322,7 +318,7 @@ def _stripped(reply: str, earlier: tuple[str, ...]) -> str:
 
 
 class Novelty(NamedTuple):
-    """A reply without repetition, or all of it if nothing is left; the share of words left."""
+    """A reply without repetition (all of it if nothing is left), and the share of words left."""
 
     text: str
     novel_fraction: float
@@ -334,7 +330,7 @@ def novelty(reply: str, earlier: Iterable[str]) -> Novelty:
     >>> novelty("I love tea. I love tea!", [])
     Novelty(text='I love tea. ', novel_fraction=0.5)
     """
-    text = strip_repetition(reply, earlier)
+    text = strip_repetition(reply, tuple(earlier))
     words = len(reply.split())
     # Marks that are left out may part what they joined: never more words than there were.
     left = min(1.0, len(text.split()) / max(1, words))

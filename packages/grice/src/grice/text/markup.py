@@ -26,7 +26,6 @@ CONTROL = (
     r"|\[/?INST\]|<</?SYS>>"
 )
 TAG = re.compile(rf"{THOUGHT}|{CONTROL}|</?[a-z][^<>]{{0,200}}>", re.DOTALL | re.IGNORECASE)
-THINKING = re.compile(r"</?(?:think|thinking|reasoning)>", re.IGNORECASE)
 LONGEST = 100_000
 """Characters of a turn that are read. No model reads a tenth of it, and a metric that counts words
 in a turn of megabytes would take minutes and gigabytes."""
@@ -53,11 +52,6 @@ class PlainText(NamedTuple):
         ('tea please', 7)
         """
         return offset + self.shifts[bisect_left(self.blanks, offset)]
-
-
-def thinks_aloud(text: str) -> bool:
-    """Return whether a model's thinking stands in a text, between ``<think>`` and ``</think>``."""
-    return "<" in text and THINKING.search(text[:LONGEST]) is not None
 
 
 def thoughts(text: str) -> list[tuple[int, int]]:

@@ -13,7 +13,7 @@ import json
 
 import numpy as np
 
-from grice.metrics.fluency import FEWEST_WORDS, FluencyReader, mean_nats
+from grice.metrics.fluency import FEWEST_WORDS, FluencyModel, mean_nats
 from grice.models.loader import ModelLoader
 from grice_research.places import MODELS
 from grice_research.recipes.common import figure_of, parser_of, update_card
@@ -36,7 +36,7 @@ def main() -> None:
         if trial.kind in ("true", "damaged") and len(trial.reply.split()) >= FEWEST_WORDS
     ]
     models = ModelLoader(mode="fast", workers=1, cache=None)
-    reader = models.load("builtin:fluency", FluencyReader)
+    reader = models.load("builtin:fluency", FluencyModel)
     read = reader.surprises([trial.reply for trial in made])
     models.close()
     nats = np.array([mean_nats(pieces) for pieces in read])
