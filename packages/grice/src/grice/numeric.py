@@ -10,8 +10,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 __all__ = [
-    "Array", "Floats", "cosine", "dot_cosine", "logistic", "logit", "logits", "np", "sigmoid",
-    "softmax", "unit_cosine", "unit_dot", "unit_rows", "unit_vector",
+    "Array", "Floats", "Integers", "cosine", "dot_cosine", "logistic", "logit", "logits", "np",
+    "sigmoid", "softmax", "unit_cosine", "unit_dot", "unit_rows", "unit_vector",
 ]  # fmt: skip
 
 
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = NDArray[np.float32]
     Floats: TypeAlias = NDArray[np.float64]
+    Integers: TypeAlias = NDArray[np.int64]
     Precision = TypeVar("Precision", np.float32, np.float64)
 else:
     np = LazyModule("numpy")  # metrics, which import this module, are listed without numpy

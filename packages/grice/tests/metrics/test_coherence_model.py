@@ -1,4 +1,4 @@
-"""The model of coherence: features of turns, replaced tokens, and the networks that read them."""
+"""The model of coherence: features of turns, and the networks that read them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from grice.metrics.coherence import (
     ALONE,
     AROUND,
     AT_ONCE,
-    BESIDE,
     SPEAKER,
     WHOLE,
     Dialogue,
@@ -19,29 +18,23 @@ from grice.metrics.coherence import (
     DialogueSettings,
     context_free_features,
     dialogue_features,
-    flaw_features,
     own_turns,
     pooled,
     speaker_features,
     turn_blocks,
 )
 from grice.metrics.turn_features import (
-    NOTHING,
+    AGAIN,
     NUMBERS,
     ORDER,
     Bigrams,
-    ReplacedTokenDetector,
-    ReplacedTokens,
     Towers,
     bigrams_of,
     order_features,
     read_turn,
-    replaced_token_features,
     turn_features,
     verbatim_features,
 )
-from grice.models.cache import Cache
-from grice.models.embedded import EmbeddedEncoder, EncoderSettings, HiddenStates
 from grice.models.folder import open_folder
 from grice.models.loader import ModelLoader, read_settings
 from grice.models.mlp import Mlp
@@ -181,66 +174,6 @@ def test_few_turns_have_an_order_too(count):
     assert np.isfinite(order_features(a_chain(count))).all()
 
 
-# Replaced tokens
-
-
-def detector():
-    """Return a detector whose log odds are the first number of a token's own state."""
-    weight = np.zeros((16, 2), np.float32)
-    weight[4, 0], weight[4, 1] = 1, -1
-    both = np.array([[1], [-1]], np.float32)
-    network = Mlp([(weight, np.zeros(2, np.float32)), (both, np.zeros(1, np.float32))])
-    return ReplacedTokenDetector(network, 1, 2.0, "stub")
-
-
-def states(*values):
-    vectors = np.zeros((len(values), 4), np.float32)
-    vectors[:, 0] = values
-    return vectors
-
-
-def test_a_word_is_as_odd_as_its_worst_token():
-    text = "Rex's skateboarding, no."
-    offsets = [(0, 0), (0, 3), (3, 4), (4, 5), (6, 11), (11, 19), (19, 20), (21, 23), (23, 24)]
-    hidden = HiddenStates(states(9, 0, 1, 2, -1, 4, 8, -2, 5, 9), [*offsets, (0, 0)])
-    found = detector().judge(text, hidden)
-    assert found.words == (("rex's", 2.0), ("skateboarding", 4.0), ("no", -2.0))
-    soft, worst, mean, above, most = found.whole
-    # The first and the last token stand for no text.
-    assert most == 8
-    assert worst == pytest.approx((8 + 5 + 4) / 3)
-    assert mean == pytest.approx(np.mean([0, 1, 2, -1, 4, 8, -2, 5]))
-    assert 8 < soft < 8.01
-    assert above == pytest.approx(sum(np.logaddexp(0, [0, 1, 2, -1, 4, 8, -2, 5])))
-
-
-@pytest.mark.parametrize("count", [0, 2])
-def test_a_text_without_a_token_has_no_odd_word(count):
-    assert detector().judge("", HiddenStates(states(*[1.0] * count), [(0, 0)] * count)) == NOTHING
-
-
-def test_words_of_other_turns_are_counted_apart():
-    def replaced(**odds):
-        return ReplacedTokens((0, 0, 0, 0, 0), tuple(odds.items()))
-
-    features = replaced_token_features(
-        [replaced(gardens=1, dog=2), replaced(rose=0), replaced(gardening=3, gone=-1)]
-    )
-    # "gardens" and "gardening" are taken for one word; "dog" is short, "gone" stands alone.
-    assert features[:, 5].tolist() == [1, -3, 3]
-    assert features[:, 6].tolist() == [-3, 0, -1]
-    assert features[:, 7].tolist() == [2, -3, -3]
-
-
-def test_flaws_are_odd_words_and_repetition_beside_each_other():
-    texts = ["I have a dog.", "odd", "I have a dog. Really."]
-    replaced = [NOTHING, ReplacedTokens((6, 4, 1, 12, 6), (("odd", 6.0),)), NOTHING]
-    features = flaw_features(replaced, "aba", texts)
-    assert features.shape == (3, BESIDE)
-    assert features[1, 0] == 6
-    assert features[2, -3] == pytest.approx(4 / 5)
-
-
 # The conversation
 
 
@@ -264,8 +197,8 @@ def test_pooling_gives_mean_lowest_quarter_and_lowest():
 
 def test_names_of_speakers_do_not_count():
     outputs, turns = unit(6, size=2), unit(6, size=NUMBERS + ORDER)
-    beside, alone = unit(6, size=BESIDE), unit(6, size=ALONE)
-    features = [dialogue_features(outputs, turns, beside, alone, speakers)
+    verbatim, alone = unit(6, size=AGAIN), unit(6, size=ALONE)
+    features = [dialogue_features(outputs, turns, verbatim, alone, speakers)
              for speakers in ("ababab", "bababa")]  # fmt: skip
     assert features[0].shape == (WHOLE,)
     np.testing.assert_array_equal(*features)
@@ -282,36 +215,19 @@ def test_context_free_features_do_not_depend_on_the_order_of_turns():
     np.testing.assert_allclose(features[ALONE:], worst, atol=1e-6)
 
 
-class CountingEncoder(EmbeddedEncoder):
-    """Counts the texts that an encoder reads."""
-
-    def _forward(self, texts, use):
-        self.asked += texts
-        return super()._forward(texts, use)
-
-
 @pytest.fixture(scope="module")
 def encoder():
-    folder = open_folder("encoder")
-    return CountingEncoder(folder, read_settings(folder, EncoderSettings), ModelLoader())
+    return ModelLoader().load("builtin:encoder")
 
 
 def head_of(encoder, folder=None):
     folder = folder or open_folder("coherence")
-    encoder.cache, encoder._hooks, encoder.asked = Cache(None), [], []
     return DialogueHead(folder, read_settings(folder, DialogueSettings), encoder)
 
 
 def talk(count):
     speakers = tuple("AB"[i % 2] for i in range(count))
     return Dialogue(speakers, tuple(f"It was fine on day {i}." for i in range(count)))
-
-
-def test_hidden_states_that_others_ask_for_are_used(encoder):
-    head = head_of(encoder)
-    encoder.hidden_states(["hello there"])
-    head.read([Dialogue(tuple("aba"), ("hello there", "goodbye", "hello there"))])
-    assert encoder.asked == ["hello there", "goodbye"]
 
 
 def test_a_conversation_is_read_the_same_whatever_is_read_beside_it(encoder):
@@ -333,28 +249,7 @@ def test_a_long_conversation_is_read_in_stretches(encoder):
     np.testing.assert_allclose(turns[: 300 - AROUND], first[: 300 - AROUND], atol=0.05)
 
 
-@pytest.mark.parametrize(("text", "word"), [
-    ("I went to the store to buy some {}.", ("milk", "opinion")),
-    ("My dog loves to {} in the park.", ("play", "announce")),
-    ("We had a lovely dinner last {}.", ("night", "triangle")),
-])  # fmt: skip
-def test_a_word_from_elsewhere_is_odd(encoder, text, word):
+def test_a_model_without_settings_is_refused(encoder):
     folder = open_folder("coherence")
-    settings = read_settings(folder, DialogueSettings)
-    shipped = ReplacedTokenDetector(
-        Mlp.load(folder.file("misfits.npz")), settings.reach, settings.sharpness, "shipped"
-    )
-    texts = [text.format(each) for each in word]
-    read = zip(texts, encoder.hidden_states(texts), strict=True)
-    whole, broken = (shipped.judge(each, hidden) for each, hidden in read)
-    assert broken.whole[0] > whole.whole[0]
-    assert max(broken.words, key=lambda scored: scored[1])[0] == word[1]
-
-
-@pytest.mark.parametrize(
-    ("settings", "missing"), [({}, "decay"), ({"decay": 0.6, "reach": 1}, "sharpness")]
-)
-def test_a_model_without_settings_is_refused(encoder, settings, missing):
-    folder = open_folder("coherence")
-    with pytest.raises(ModelFolderError, match=missing):
-        head_of(encoder, replace(folder, card=replace(folder.card, settings=settings)))
+    with pytest.raises(ModelFolderError, match="decay"):
+        head_of(encoder, replace(folder, card=replace(folder.card, settings={})))

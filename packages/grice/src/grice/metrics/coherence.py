@@ -3,19 +3,17 @@
 Every turn is encoded by itself, so one more turn costs one more encoding. Small networks read a
 turn beside the turns around it, what its speaker said last and all that was said, with the features
 of :func:`turn_features` and :func:`order_features`. The conversation is scored from its turns
-(:func:`dialogue_features`), with features that the networks do not read: replaced-token detection,
-verbatim repetition, and how each turn was rated out of context.
+(:func:`dialogue_features`), with features that the networks do not read: verbatim repetition, and
+how each turn was rated out of context.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, runtime_checkable
-
-import msgspec
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 from grice.data import Judgement, TurnEvidence
 from grice.errors import ModelFolderError
-from grice.metrics.common import score_or_abstain
+from grice.metrics.common import flag_truncated
 from grice.metrics.declaration import Example, metric
 from grice.metrics.turn_features import (
     AGAIN,
@@ -26,34 +24,25 @@ from grice.metrics.turn_features import (
     ORDER,
     OWN,
     REPEATS,
-    REPLACED_TOKEN_FEATURES,
     Bigrams,
-    ReplacedTokenDetector,
-    ReplacedTokens,
     Towers,
     order_features,
-    replaced_token_features,
     turn_features,
     verbatim_features,
 )
 from grice.models.loader import Settings, model_type
-from grice.models.protocols import Reader
+from grice.models.protocols import Encoder, Reader
 from grice.numeric import np, sigmoid, unit_rows
 from grice.text.language import other_language, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
-
     from grice.data import Conversation, Turn
-    from grice.models.embedded import EmbeddedEncoder, HiddenStates
     from grice.models.folder import ModelFolder
     from grice.models.loader import ModelLoader
     from grice.models.mlp import Mlp
-    from grice.numeric import Array
-
-    Integers: TypeAlias = NDArray[np.int64]
+    from grice.numeric import Array, Integers
 
 NEUTRAL = 0.5
 SHOWN = 3  # how many of the least coherent turns the evidence names
@@ -75,9 +64,28 @@ class DialogueClassifier(Reader, Protocol):
         ...
 
 
+def _spoken(conversation: Conversation) -> dict[int, Turn]:
+    """Return the turns that hold text, by their index."""
+    return {i: turn for i, turn in enumerate(conversation.turns) if turn.text.strip()}
+
+
+def _reason_against(conversation: Conversation) -> str | None:
+    texts = [turn.text for turn in _spoken(conversation).values()]
+    if len(texts) < 2:
+        return "fewer than two turns hold text"
+    unread = [reason for text in texts if (reason := unreadable(text))]
+    if len(unread) == len(texts):
+        return f"the conversation {unread[0]}"
+    if len(unread) == len(texts) - 1:
+        return f"only one turn can be read: another {unread[0]}"
+    if language := other_language(" ".join(texts)):
+        return f"the conversation is in {language}, not in English"
+    return None
+
+
 @metric(
     "coherence",
-    version="5",
+    version="6",
     summary="Does the conversation hang together?",
     judges="conversation",
     models={"model": "builtin:coherence"},
@@ -87,6 +95,7 @@ class DialogueClassifier(Reader, Protocol):
         "with ratings of conversations beside them."
     ),
     neutral=NEUTRAL,
+    abstain=_reason_against,
     example=Example(
         ["Do you have any pets?", "Yes, a dog. He loves the park.", "What is his name?", "Rex!"],
         0.4,
@@ -94,16 +103,14 @@ class DialogueClassifier(Reader, Protocol):
     ),
 )
 def coherence(
-    conversations: Sequence[Conversation],
-    *,
-    model: DialogueClassifier,
+    conversations: Sequence[Conversation], *, model: DialogueClassifier
 ) -> Iterator[Judgement]:
     """Return how coherent a conversation is, 0 to 1.
 
     Each turn is scored in context: beside the turns around it, and beside turns from elsewhere. The
-    conversation score aggregates the turn scores, with further features: replaced-token detection,
-    verbatim repetition, and how each turn was rated out of context. The cost is one encoding a
-    turn, however long the conversation is.
+    conversation score aggregates the turn scores, with further features: verbatim repetition, and
+    how each turn was rated out of context. The cost is one encoding a turn, however long the
+    conversation is.
 
     The evidence is the least coherent turns; the effect of a turn is its score minus the median
     turn score of the conversation.
@@ -116,68 +123,36 @@ def coherence(
         are not noticed. Simple counts come near it on every rated set of conversations, such as
         the mean cosine of neighbouring turns, which is why it does not run by default.
     """
-
-    def score(scored: Sequence[dict[int, Turn]]) -> Iterator[Judgement]:
-        readings = model.read([_dialogue(turns) for turns in scored])
-        for turns, (value, each) in zip(scored, readings, strict=True):
-            weakest = _weakest(list(turns), each)
-            cut = any(model.truncated([turn.text for turn in turns.values()]))
-            flags = ("truncated",) if cut else ()
-            yield Judgement(value, "ok", _reason(value, weakest), flags, weakest)
-
-    # The turns that hold text, by their index.
-    spoken = [
-        {i: turn for i, turn in enumerate(conversation.turns) if turn.text.strip()}
-        for conversation in conversations
-    ]
-    return score_or_abstain(spoken, _reason_against, score, NEUTRAL)
+    spoken = list(map(_spoken, conversations))
+    texts = [tuple(turn.text for turn in turns.values()) for turns in spoken]
+    speakers = [tuple(turn.speaker for turn in turns.values()) for turns in spoken]
+    readings = model.read(list(map(Dialogue, speakers, texts)))
+    judgements = map(_judgement, map(list, spoken), readings)
+    return flag_truncated(judgements, texts, model)
 
 
-def _reason_against(turns: dict[int, Turn]) -> str | None:
-    if len(turns) < 2:
-        return "fewer than two turns hold text"
-    unread = [reason for turn in turns.values() if (reason := unreadable(turn.text))]
-    if len(unread) == len(turns):
-        return f"the conversation {unread[0]}"
-    if len(unread) == len(turns) - 1:
-        return f"only one turn can be read: another {unread[0]}"
-    if language := other_language(" ".join(turn.text for turn in turns.values())):
-        return f"the conversation is in {language}, not in English"
-    return None
-
-
-def _dialogue(turns: dict[int, Turn]) -> Dialogue:
-    spoken = turns.values()
-    return Dialogue(tuple(turn.speaker for turn in spoken), tuple(turn.text for turn in spoken))
-
-
-def _weakest(places: Sequence[int], each: Sequence[float]) -> tuple[TurnEvidence, ...]:
-    """Return the least coherent turns; the first one follows nothing."""
+def _judgement(places: list[int], reading: tuple[float, tuple[float, ...]]) -> Judgement:
+    value, each = reading
     usual = sorted(each)[len(each) // 2]
+    # The first turn follows nothing.
     worst = sorted(range(1, len(each)), key=lambda i: each[i])[:SHOWN]
-    return tuple(TurnEvidence(places[i], each[i] - usual) for i in worst if each[i] < usual)
-
-
-def _reason(value: float, evidence: Sequence[TurnEvidence]) -> str:
-    if not evidence:
-        return "no turn stands out"
-    effect = f"({evidence[0].effect:+.2f})"
-    if value >= NEUTRAL:
-        return f"coherent as a whole, least at turn {{turn}} {effect}"
-    return f"least coherent turn: {{turn}} {effect}"
+    evidence = tuple(TurnEvidence(places[i], each[i] - usual) for i in worst if each[i] < usual)
+    reason = "no turn stands out"
+    if evidence:
+        low = "least coherent turn:" if value < NEUTRAL else "coherent as a whole, least at turn"
+        reason = f"{low} {{turn}} ({evidence[0].effect:+.2f})"
+    return Judgement(value, "ok", reason, (), evidence)
 
 
 LOWEST = 0.25  # share of the turns that stand for the worst of a conversation, at least one
 POOLED = 6  # pooled outputs of the networks: two of each turn, in three ways
-BESIDE = REPLACED_TOKEN_FEATURES + AGAIN  # features of a turn that the networks do not read
 ALONE = 3
 """Log odds of a turn out of context: that a person wrote it, that people would call it good, and
 that they would like a conversation of such turns."""
 SPEAKER = 5  # features that tell the speakers of a conversation apart
-WHOLE = POOLED + 2 * (NUMBERS + ORDER) + SPEAKER + 3 * BESIDE + 2 * ALONE
+WHOLE = POOLED + 2 * (NUMBERS + ORDER) + SPEAKER + 3 * AGAIN + 2 * ALONE
 """Features of a conversation."""
 DECAY = 0.7  # weight of a turn in all that was said, relative to the turn after it
-STATES = 256  # texts whose token states are held at once: some 10 MB for turns of common length
 AT_ONCE, AROUND = 128, 64
 """Turns of a long conversation that are read at once, and how many before and after them."""
 
@@ -193,58 +168,46 @@ def _quarter(rows: Array) -> int:
     return max(1, int(LOWEST * len(rows)))
 
 
-def flaw_features(
-    replaced: Sequence[ReplacedTokens], speakers: Sequence[str | int], texts: Sequence[str]
-) -> Array:
-    """Return the features that the networks do not read, ``(turns, BESIDE)``; high is bad."""
-    return np.concatenate(
-        [replaced_token_features(replaced), verbatim_features(speakers, texts)], axis=1
-    )
-
-
 def speaker_features(numbers: Array, speakers: Sequence[str | int]) -> Array:
     """Return features that tell speakers apart, ``(SPEAKER,)``, from those of the turns.
 
     The order of the speakers does not count: of their means the lowest length and number of
     questions, the highest repetition and nearness to it, and the lowest association of words.
     """
-    names = [str(speaker) for speaker in speakers]
-    means = np.stack(
-        [numbers[[other == name for other in names]].mean(axis=0) for name in dict.fromkeys(names)]
-    )
+    means = _speaker_means(numbers, speakers)
     low, high = means.min(axis=0), means.max(axis=0)
     return np.array([low[LENGTH], low[ASKS], high[REPEATS], high[OWN], low[ODD]], np.float32)
 
 
 def context_free_features(alone: Array, speakers: Sequence[str | int]) -> Array:
     """Return the mean of the turns out of context, and that of the speaker with the lowest one."""
-    _, whose, turns = np.unique(
-        [str(speaker) for speaker in speakers], return_inverse=True, return_counts=True
-    )
-    sums = np.zeros((len(turns), alone.shape[1]))
-    np.add.at(sums, whose, alone)
-    worst = (sums / turns[:, None]).min(axis=0)
-    return np.concatenate([alone.mean(axis=0), worst], dtype=np.float32)
+    return np.concatenate([alone.mean(axis=0), _speaker_means(alone, speakers).min(axis=0)])
+
+
+def _speaker_means(rows: Array, speakers: Sequence[str | int]) -> Array:
+    """Return the mean of the turns of each speaker, in the order in which they first speak."""
+    names = np.array([str(speaker) for speaker in speakers])
+    return np.stack([rows[names == name].mean(axis=0) for name in dict.fromkeys(names.tolist())])
 
 
 def dialogue_features(
-    outputs: Array, numbers: Array, beside: Array, alone: Array, speakers: Sequence[str | int]
+    outputs: Array, numbers: Array, verbatim: Array, alone: Array, speakers: Sequence[str | int]
 ) -> Array:
     """Return the features of a conversation, shape ``(WHOLE,)``, from those of its turns.
 
     ``outputs`` are logits of the networks ``(turns, 2)``, ``numbers`` turn and order features,
-    ``beside`` those of :func:`flaw_features`, ``alone`` log odds out of context ``(turns, ALONE)``.
+    ``verbatim`` those of :func:`verbatim_features`, ``alone`` log odds out of context.
     """
     low = np.sort(numbers, axis=0)[: _quarter(numbers)].mean(axis=0)
-    high = np.sort(beside, axis=0)[-_quarter(beside) :].mean(axis=0)
+    high = np.sort(verbatim, axis=0)[-_quarter(verbatim) :].mean(axis=0)
     parts = [
         pooled(outputs),
         numbers.mean(axis=0),
         low,
         speaker_features(numbers, speakers),
-        beside.mean(axis=0),
+        verbatim.mean(axis=0),
         high,
-        beside.max(axis=0),
+        verbatim.max(axis=0),
         context_free_features(alone, speakers),
     ]
     return np.concatenate(parts, dtype=np.float32)
@@ -277,17 +240,9 @@ def turn_blocks(turns: Array, own: Integers) -> Array:
 
 
 class DialogueSettings(Settings, frozen=True):
-    """Settings of a model of type ``thread-head``.
-
-    Attributes:
-        decay: Weight of a turn relative to the turn after it, in the towers.
-        reach: Neighbours on each side that the detector of replaced tokens reads.
-        sharpness: Factor of its log odds in their soft maximum.
-    """
+    """Settings of a model of type ``thread-head``: the weight of a turn relative to the next."""
 
     decay: float
-    reach: int
-    sharpness: float
 
 
 class DialogueHead:
@@ -295,25 +250,15 @@ class DialogueHead:
 
     ``head.npz`` holds towers, axes, networks (whose outputs are averaged), the network that reads
     turns out of context, the weights of :func:`dialogue_features`, and those of a turn's output and
-    :func:`flaw_features` for the turn; ``bigrams.npz`` the associations of words; ``misfits.npz``
-    the detector of replaced tokens.
+    :func:`verbatim_features` for the turn; ``bigrams.npz`` the associations of words.
     """
 
-    def __init__(
-        self, folder: ModelFolder, settings: DialogueSettings, encoder: EmbeddedEncoder
-    ) -> None:
+    def __init__(self, folder: ModelFolder, settings: DialogueSettings, encoder: Encoder) -> None:
         from grice.models.mlp import Mlp
 
         self.identity = f"{folder.identity}+{encoder.identity}"
-        self._encoder, self._cache = encoder, encoder.cache
+        self._encoder = encoder
         self._bigrams = Bigrams.load(folder.file("bigrams.npz"))
-        self._detector = ReplacedTokenDetector(
-            Mlp.load(folder.file("misfits.npz")),
-            settings.reach,
-            settings.sharpness,
-            f"{folder.identity}/misfits+{encoder.identity}",
-        )
-        encoder.add_forward_hook(self._keep)
         with np.load(folder.file("head.npz"), allow_pickle=False) as file:
             arrays = {name: file[name].astype(np.float32) for name in file.files}
         if arrays.get("whole", np.zeros(0)).shape != (WHOLE + 1,):
@@ -344,8 +289,6 @@ class DialogueHead:
         from grice.models.mlp import single_threaded
 
         texts = [text for dialogue in dialogues for text in dialogue.texts]
-        # Words first: reading the states of tokens leaves the vectors behind.
-        replaced = iter(self._replaced_tokens(texts))
         vectors = iter(self._encoder.encode(texts))
         readings: list[tuple[float, tuple[float, ...]]] = []
         for speakers, own in dialogues:
@@ -353,13 +296,13 @@ class DialogueHead:
                 readings.append((NEUTRAL, ()))
                 continue
             matrix = np.stack([next(vectors) for _ in own])
-            beside = flaw_features([next(replaced) for _ in own], speakers, own)
+            verbatim = verbatim_features(speakers, own)
             outputs, numbers = self.turn_outputs(matrix, speakers, own)
             alone = self._alone.forward_joint(matrix * np.float32(np.sqrt(matrix.shape[1])))
-            whole = dialogue_features(outputs, numbers, beside, alone, speakers)
+            whole = dialogue_features(outputs, numbers, verbatim, alone, speakers)
             log_odds = whole @ self._whole[:-1] + self._whole[-1]
             with single_threaded():
-                turns = outputs[:, 0] * self._turns[0] + beside @ self._turns[1:-1]
+                turns = outputs[:, 0] * self._turns[0] + verbatim @ self._turns[1:-1]
             each = sigmoid(turns + self._turns[-1])
             readings.append((float(sigmoid(log_odds)), tuple(map(float, each))))
         return readings
@@ -394,36 +337,10 @@ class DialogueHead:
         """Return for each text whether it is too long to be read whole."""
         return self._encoder.truncated(texts)
 
-    def _replaced_tokens(self, texts: Sequence[str]) -> list[ReplacedTokens]:
-        def detect(missing: list[str]) -> list[ReplacedTokens]:
-            found: list[ReplacedTokens] = []
-            for start in range(0, len(missing), STATES):
-                block = missing[start : start + STATES]
-                states = self._encoder.hidden_states(block, hooks=False)
-                found += map(self._detector.judge, block, states)
-            return found
-
-        return self._cache.cached(self._detector.identity, texts, detect, ReplacedTokens)
-
-    def _keep(self, texts: Sequence[str], states: Sequence[HiddenStates]) -> None:
-        """Detect replaced tokens by states that others asked for, so that they serve twice."""
-        from grice.models.cache import cache_key
-
-        identity = self._detector.identity
-        self._cache.put(
-            {
-                cache_key(identity, text): msgspec.json.encode(self._detector.judge(text, hidden))
-                for text, hidden in zip(texts, states, strict=True)
-            }
-        )
-
 
 @model_type("thread-head", task="coherence", settings=DialogueSettings)
 def thread_head(
     folder: ModelFolder, settings: DialogueSettings, loader: ModelLoader
 ) -> DialogueHead:
     """Open the networks of a model."""
-    from grice.models.embedded import EmbeddedEncoder
-
-    encoder = loader.encoder_of(folder, EmbeddedEncoder)
-    return DialogueHead(folder, settings, encoder)
+    return DialogueHead(folder, settings, loader.encoder_of(folder, Encoder))

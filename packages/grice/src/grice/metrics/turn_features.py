@@ -6,27 +6,21 @@ Most are of order one, and zero where there is nothing.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
 from grice.numeric import np, unit_rows
 from grice.text.content import strip_repetition
-from grice.text.tokens import CONTRACTED_WORDS, PLAIN_CONTRACTIONS, SENTENCES
+from grice.text.tokens import CONTRACTED_WORDS, SENTENCES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
-    from grice.models.embedded import HiddenStates
     from grice.models.mlp import Mlp
-    from grice.numeric import Array
-
-    Integers: TypeAlias = NDArray[np.int64]
+    from grice.numeric import Array, Integers
 
 MOST_SENTENCES = 12
 """Sentences of a turn that are compared: a turn of a thousand must not cost a million."""
@@ -388,120 +382,3 @@ def _log_sum(values: Array, axis: int) -> Array:
     highest = values.max(axis=axis, keepdims=True)
     sums: Array = np.log(np.exp(values - highest).sum(axis=axis)) + highest.squeeze(axis)
     return sums
-
-
-# Replaced-token detection: a small network on the encoder's token states. It learned from turns in
-# which words were exchanged on purpose, beside the same turns as they were said.
-
-REPLACED_TOKEN_FEATURES = 8  # features of a turn by :func:`replaced_token_features`
-WORST = 3  # tokens that stand for the worst of a text
-SHORTEST, STEM = 3, 6  # letters of the shortest word with a stem, and letters of a stem
-NOWHERE = -3.0  # log odds where there is no such word
-SHARP = 2.0  # factor of the log odds of words before they are summed
-
-
-class ReplacedTokens(NamedTuple):
-    """How much the words of a text look as if they did not belong there.
-
-    Attributes:
-        whole: Log odds of all tokens: their soft maximum, the mean of the worst, the mean, the
-            sum of those above zero, the maximum.
-        words: Its words in lower case, each with the log odds of its worst token.
-    """
-
-    whole: tuple[float, float, float, float, float]
-    words: tuple[tuple[str, float], ...]
-
-
-NOTHING = ReplacedTokens((NOWHERE, NOWHERE, NOWHERE, 0.0, NOWHERE), ())  # of a text without a word
-
-
-class ReplacedTokenDetector:
-    """Log odds that words do not belong in their text, by the states of their tokens.
-
-    The network reads the state of a token, those of ``reach`` neighbours on each side and the mean
-    of all.
-    """
-
-    def __init__(self, network: Mlp, reach: int, sharpness: float, identity: str) -> None:
-        self.identity = identity
-        self._network, self._reach, self._sharpness = network, reach, sharpness
-
-    def judge(self, text: str, hidden: HiddenStates) -> ReplacedTokens:
-        """Return how well the words of a text belong there."""
-        odds = self.odds(hidden.states)
-        if not len(odds):
-            return NOTHING
-        whole = (
-            _soft_maximum(odds, self._sharpness),
-            float(np.sort(odds)[-WORST:].mean()),
-            float(odds.mean()),
-            float(np.logaddexp(0, odds).sum()),
-            float(odds.max()),
-        )
-        return ReplacedTokens(whole, _words(text, hidden.offsets[1:-1], odds))
-
-    def odds(self, states: Array) -> Array:
-        """Return the log odds that a token does not belong, of all but the first and the last."""
-        from grice.models.mlp import single_threaded
-        from grice.models.spans import neighbourhood
-
-        if len(states) < 3:
-            return np.zeros(0, np.float32)
-        (first, bias), (last, shift) = self._network.layers
-        near = (2 * self._reach + 1) * states.shape[1]
-        rows = neighbourhood(states, self._reach)[1:-1]
-        # One product for all tokens of a text: its bits hang on this text alone.
-        with single_threaded():
-            hidden = rows @ first[:near]
-            hidden += states.mean(axis=0) @ first[near:] + bias
-            np.maximum(hidden, 0, out=hidden)
-            odds: Array = hidden @ last[:, 0] + shift[0]
-        return odds
-
-
-def _soft_maximum(odds: Array, sharpness: float) -> float:
-    top = odds.max()
-    return float(top + np.log(np.exp((odds - top) * np.float32(sharpness)).sum()) / sharpness)
-
-
-def _words(
-    text: str, offsets: Sequence[tuple[int, int]], odds: Array
-) -> tuple[tuple[str, float], ...]:
-    """Return the words that tokens cover, each with the highest of their log odds."""
-    words = []
-    i = 0
-    for match in PLAIN_CONTRACTIONS.finditer(text):
-        start, end = match.span()
-        while i < len(offsets) and offsets[i][1] <= start:
-            i += 1
-        last = i
-        while last < len(offsets) and offsets[last][0] < end:
-            last += 1
-        if last > i:
-            words.append((match[0].lower(), float(odds[i:last].max())))
-    return tuple(words)
-
-
-def replaced_token_features(turns: Sequence[ReplacedTokens]) -> Array:
-    """Return the features of the turns of a conversation, shape ``(turns, 8)``; high is odd.
-
-    Those of the whole turn; then the soft maximum over its words that also stand in another turn
-    (a word put where it does not belong is often taken from around it), over those that stand
-    nowhere else, and over short ones.
-    """
-    stems = [[(word[:STEM], len(word), odds) for word, odds in turn.words] for turn in turns]
-    spread: Counter[str] = Counter()
-    for words in stems:
-        spread.update({stem for stem, length, _ in words if length >= SHORTEST})
-    features = np.empty((len(turns), REPLACED_TOKEN_FEATURES), np.float32)
-    for i, (turn, words) in enumerate(zip(turns, stems, strict=True)):
-        groups: tuple[list[float], ...] = ([], [], [])
-        for stem, length, odds in words:
-            groups[2 if length < CONTENT else 0 if spread[stem] > 1 else 1].append(odds)
-        highest = (
-            _soft_maximum(np.array(group, np.float32), SHARP) if group else NOWHERE
-            for group in groups
-        )
-        features[i] = (*turn.whole, *highest)
-    return features

@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from grice.models.protocols import Vector
 
     Offsets: TypeAlias = list[tuple[int, int]]
-    ForwardHook: TypeAlias = Callable[[Sequence[str], Sequence["HiddenStates"]], None]
 
 Answer = TypeVar("Answer")
 
@@ -78,21 +77,16 @@ class EmbeddedEncoder:
         self._tokenizer = open_tokenizer(folder)
         self._room = settings.max_tokens - 2  # beside [CLS] and [SEP]
         self.cache, self._threads = loader.cache, loader.workers
-        self._hooks: list[ForwardHook] = []
         self._max_batch_tokens = MAX_BATCH_TOKENS if arithmetic == "int8" else 1
         self._engine = ctranslate2.Encoder(
             str(folder.path), compute_type=arithmetic, inter_threads=loader.workers, intra_threads=1
         )
 
-    def add_forward_hook(self, hook: ForwardHook) -> None:
-        """Call a hook with all hidden states that are computed: they are too large to cache."""
-        self._hooks.append(hook)
-
     def encode(self, texts: Sequence[str]) -> list[Vector]:
         """Return one unit vector of half precision per text; zeros for a text without a word."""
         return self.cache.cached_arrays(self.identity, texts, self._vectors, np.float16)
 
-    def hidden_states(self, texts: Sequence[str], *, hooks: bool = True) -> list[HiddenStates]:
+    def hidden_states(self, texts: Sequence[str]) -> list[HiddenStates]:
         """Return the hidden states of each text, and cache the vectors that come with them."""
         answers = self._forward(
             texts, lambda states, offsets: (HiddenStates(states.copy(), offsets), _pool(states))
@@ -102,10 +96,7 @@ class EmbeddedEncoder:
             for text, (_, vector) in zip(texts, answers, strict=True)
         }
         self.cache.put(vectors)
-        hidden = [states for states, _ in answers]
-        for hook in self._hooks if hooks else ():
-            hook(texts, hidden)
-        return hidden
+        return [states for states, _ in answers]
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
         """Return for each text whether it holds more tokens than the model reads."""

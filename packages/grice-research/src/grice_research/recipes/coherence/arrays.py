@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -15,14 +15,15 @@ from numpy.typing import NDArray
 from torch import nn
 from torch.nn.functional import binary_cross_entropy_with_logits as cross_entropy
 
-from grice.metrics.coherence import ALONE, BESIDE, flaw_features, own_turns, turn_blocks
+from grice.metrics.coherence import ALONE, own_turns, turn_blocks
 from grice.metrics.turn_features import (
+    AGAIN,
     Bigrams,
-    ReplacedTokens,
     Towers,
     order_features,
     read_turn,
     turn_features,
+    verbatim_features,
 )
 from grice_research.recipes.coherence.data import WORDED, Rated, Sample, only_weighs, said_again
 from grice_research.recipes.common import Steps, VectorStore, layers_of
@@ -47,7 +48,7 @@ class Item(NamedTuple):
     good: tuple[bool | None, ...] = ()
     held_out: bool = False
     speakers: tuple[int, ...] = ()
-    beside: NDArray[np.float32] = np.zeros((0, BESIDE), np.float32)
+    verbatim: NDArray[np.float32] = np.zeros((0, AGAIN), np.float32)
     alone: NDArray[np.float32] = np.zeros((0, ALONE), np.float32)
 
 
@@ -133,11 +134,10 @@ class _Corpus:
 
 
 class Maker(NamedTuple):
-    """Resources that make items; without words, what the networks do not read is left out."""
+    """Resources that make items; without alone, what the networks do not read is left out."""
 
     vectors: Vectors
     towers: Towers
-    words: Mapping[str, ReplacedTokens] | None = None
     alone: Alone | None = None
 
     def item(self, source: Sample | Rated, bigrams: Bigrams) -> Item:
@@ -147,11 +147,10 @@ class Maker(NamedTuple):
         numbers = np.concatenate([plain, order_features(self.towers.fits(read))], axis=1)
         made = Item("", rows, own_turns(source.speakers), numbers.astype(np.float16),
                      held_out=source.held_out, speakers=source.speakers)  # fmt: skip
-        if self.words is None or self.alone is None:
+        if self.alone is None:
             return made
-        misfits = [self.words[text] for text in source.turns]
-        return made._replace(beside=flaw_features(misfits, source.speakers, source.turns),
-                              alone=self.alone.outputs(read))  # fmt: skip
+        verbatim = verbatim_features(source.speakers, source.turns)
+        return made._replace(verbatim=verbatim, alone=self.alone.outputs(read))
 
     def sample(self, source: Sample, bigrams: Bigrams, twin: int) -> Item:
         return self.item(source, bigrams)._replace(
@@ -198,13 +197,13 @@ def _training(
 ) -> dict[str, list[Item]]:
     ways = _by_conversation(made["broken"])
     by_use: dict[str, list[Item]] = {"train": [], "weigh": []}
-    without_words = make._replace(words=None, alone=None)
+    for_networks = make._replace(alone=None)
     for number, sample in enumerate(made["train"]):
         own = corpus.own(sample.turns)
         if only_weighs(number):
             group, by, twins = by_use["weigh"], make, _weighing(sample, number, ways)
         else:
-            group, by = by_use["train"], without_words
+            group, by = by_use["train"], for_networks
             twins = _drawn(ways.get((sample.source, sample.id), []), Random(number))
         group.append(by.sample(sample, corpus.without(kept, own), number))
         for twin in twins:

@@ -24,7 +24,6 @@ from grice_research.places import MODELS
 from grice_research.recipes.coherence.arrays import Alone, Item, Prepared, without_length
 from grice_research.recipes.coherence.data import AGAIN_KINDS, HELD_OUT_KINDS, TRAINED
 from grice_research.recipes.coherence.fit import ThreadNet, accuracies, quality_rank, turns_of, wins
-from grice_research.recipes.coherence.words import REACH
 from grice_research.recipes.common import figure_of, update_card
 from grice_research.training.logistic import balanced, fit_logistic
 from grice_research.training_texts import record_texts
@@ -53,7 +52,7 @@ class Wholes(NamedTuple):
 
 def wholes(net: ThreadNet, given: Prepared, items: list[Item]) -> Wholes:
     """Return what each conversation is judged by, shape ``(n, WHOLE)``."""
-    rows = [dialogue_features(outputs, item.numbers.astype(np.float32), item.beside, item.alone,
+    rows = [dialogue_features(outputs, item.numbers.astype(np.float32), item.verbatim, item.alone,
                           item.speakers)
             for outputs, item in zip(turns_of(net, given, items), items, strict=True)]  # fmt: skip
     return Wholes(np.stack(rows), items)
@@ -116,7 +115,7 @@ def turn_weights(net: ThreadNet, given: Prepared, items: list[Item]) -> NDArray[
     """
     items = [item for item in items if item.broken and len(item.broken) <= FEW * len(item.rows)]
     outputs = turns_of(net, given, items)
-    rows = np.concatenate([np.column_stack([output[:, 0], item.beside])
+    rows = np.concatenate([np.column_stack([output[:, 0], item.verbatim])
                            for item, output in zip(items, outputs, strict=True)])  # fmt: skip
     whole = np.concatenate([[i not in item.broken for i in range(len(item.rows))]
                             for item in items]).astype(np.float64)  # fmt: skip
@@ -140,7 +139,7 @@ def liked(net: ThreadNet) -> NDArray[np.float64]:
 
 
 OUT = MODELS / "coherence"
-FILES = ("head.npz", "bigrams.npz", "misfits.npz")
+FILES = ("head.npz", "bigrams.npz")
 SHARES = (0.0, 0.3, 0.6, 1.0, 1.5)
 """Candidate weights of people's ratings beside that of broken conversations."""
 GOOD = (0.0, 0.2, 0.4)  # candidate weights of the second output, in spreads of the rest
@@ -193,11 +192,7 @@ def write_model(
     quality = [*chosen.quality, *_pointing(given, net, chosen.turns)]
     OUT.mkdir(parents=True, exist_ok=True)
     _save(given, towers, alone, states, chosen)
-    work = nets[0].parent
-    for name in FILES[1:]:
-        (OUT / name).write_bytes((work / name).read_bytes())
-    sharpness = json.loads((work / "misfits.json").read_text("utf-8"))["sharpness"]
-    settings = {"decay": towers.decay, "reach": REACH, "sharpness": sharpness}
+    (OUT / "bigrams.npz").write_bytes((nets[0].parent / "bigrams.npz").read_bytes())
     each = [Joined([state]) for state in states]
     seeds = [json.dumps({"accuracy": accuracies(net, given), "quality": quality_rank(net, given)})
              for net in each]  # fmt: skip
@@ -206,7 +201,7 @@ def write_model(
     update_card(
         OUT,
         files=FILES,
-        settings=settings,
+        settings={"decay": towers.decay},
         quality=quality,
         data=[*sources, "convai2017: ratings of conversations and messages, without amt50"],
         broken=list(TRAINED),
@@ -288,7 +283,7 @@ def _pointing(
         chosen = [dialogue for dialogue in given.items["held_broken"] if dialogue.kind == kind]
         hits, chance = [], []
         for item, outputs in zip(chosen, turns_of(net, given, chosen), strict=True):
-            values = np.column_stack([outputs[:, 0], item.beside]) @ weights[:-1]
+            values = np.column_stack([outputs[:, 0], item.verbatim]) @ weights[:-1]
             hits.append(int(values[1:].argmin()) + 1 in item.broken)
             chance.append(len(item.broken - {0}) / (len(outputs) - 1))
         on = f"{kind}; a turn at random is one in {np.mean(chance):.3f}"

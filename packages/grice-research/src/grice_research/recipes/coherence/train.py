@@ -2,7 +2,6 @@
 
 python -m grice_research.recipes.coherence.train samples --data ../shared/data
 python -m grice_research.recipes.coherence.train encode
-python -m grice_research.recipes.coherence.words states      # and fit, and judge
 python -m grice_research.recipes.coherence.train alone      # how turns sound by themselves
 python -m grice_research.recipes.coherence.train prepare
 python -m grice_research.recipes.coherence.train fit        # three seeds
@@ -121,9 +120,8 @@ def main() -> None:
     elif arguments.step == "alone":
         fit_alone(made()["rated"], vectors(), WORK / "alone.pickle")
     elif arguments.step == "prepare":
-        words = pickle.loads((WORK / "misfits.pickle").read_bytes())
         alone = Alone.load(WORK / "alone.pickle")
-        prepare(made(), Maker(vectors(), towers(), words, alone), WORK)
+        prepare(made(), Maker(vectors(), towers(), alone), WORK)
     elif arguments.step == "fit":
         given = prepared()
         for seed in SEEDS if arguments.seed is None else [arguments.seed]:
