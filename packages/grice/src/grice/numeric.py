@@ -9,11 +9,6 @@ import math
 from importlib import import_module
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
-__all__ = [
-    "Array", "Floats", "Integers", "cosine", "dot_cosine", "logistic", "logit", "logits", "np",
-    "sigmoid", "softmax", "unit_cosine", "unit_dot", "unit_rows", "unit_vector",
-]  # fmt: skip
-
 
 class LazyModule:
     """A module that is imported when one of its names is first read."""
@@ -22,16 +17,16 @@ class LazyModule:
         self._name = name
 
     def __getattr__(self, name: str) -> object:
-        """Import a name of the module once."""
         value = getattr(import_module(self._name), name)
         setattr(self, name, value)
         return value
 
 
 if TYPE_CHECKING:
-    import numpy as np
+    import numpy
     from numpy.typing import NDArray
 
+    np = numpy
     Array: TypeAlias = NDArray[np.float32]
     Floats: TypeAlias = NDArray[np.float64]
     Integers: TypeAlias = NDArray[np.int64]
@@ -44,11 +39,6 @@ def cosine(first: Array, second: Array) -> float:
     """Return the cosine of two vectors of any length, -1 to 1; 0 if either is zero."""
     size = math.sqrt(float(first @ first) * float(second @ second))
     return 0.0 if size == 0 else max(-1.0, min(1.0, float(first @ second) / size))
-
-
-def dot_cosine(first: Array, second: Array) -> float:
-    """Return the cosine of two unit vectors, -1 to 1, summed in single precision."""
-    return max(-1.0, min(1.0, float(first @ second)))
 
 
 def unit_cosine(first: Array, second: Array) -> float:

@@ -11,33 +11,25 @@ from grice.metrics.coherence import (
     ALONE,
     AROUND,
     AT_ONCE,
-    SPEAKER,
     WHOLE,
     Dialogue,
     DialogueHead,
     DialogueSettings,
     context_free_features,
     dialogue_features,
-    own_turns,
-    pooled,
-    speaker_features,
-    turn_blocks,
 )
 from grice.metrics.turn_features import (
     AGAIN,
     NUMBERS,
     ORDER,
     Bigrams,
-    Towers,
     bigrams_of,
     order_features,
-    read_turn,
     turn_features,
     verbatim_features,
 )
 from grice.models.folder import open_folder
 from grice.models.loader import ModelLoader, read_settings
-from grice.models.mlp import Mlp
 
 D = 8
 
@@ -71,12 +63,6 @@ def test_a_sentence_said_again_and_denied_is_seen(bigrams):
     assert not features[1, 30:32].any()
 
 
-@pytest.mark.parametrize("text", ["What?", "That makes no sense.", "I just asked!", "a bot?"])
-def test_replies_to_nonsense_are_known(text):
-    assert read_turn(text).lost
-    assert not read_turn("I like it.").lost
-
-
 def test_words_that_do_not_belong_side_by_side_are_worse(bigrams):
     plain, odd = (bigrams.surprise(bigrams_of(text.split())) for text in
                   ("i would like to go to the park", "i the like park to go would to"))  # fmt: skip
@@ -92,37 +78,6 @@ def test_odd_turns_have_features_too(texts, bigrams):
     features = numbers(texts, bigrams)
     assert features.shape == (len(texts), NUMBERS)
     assert np.isfinite(features).all()
-
-
-def test_the_shorter_speaker_counts(bigrams):
-    texts = ("Yes.", "I went to the lake with all of my friends.", "No.", "It was a very fine day.")
-    features = speaker_features(numbers(texts, bigrams), "ABAB")
-    assert features.shape == (SPEAKER,)
-    assert features[0] == pytest.approx(numbers(texts, bigrams)[[0, 2], 18].mean())
-
-
-def test_persons_are_counted(bigrams):
-    features = numbers(("I saw you.", "She saw them.", "He did."), bigrams)
-    named = features[:, 35:41] > 0
-    assert named.tolist() == [
-        [True, True, False, False, False, False],
-        [False, False, True, False, False, True],
-        [False, False, True, False, False, False],
-    ]
-    # Persons of the turn before, and who is spoken of for the first time.
-    assert features[1, 42:].tolist()[:3] == [0.5, 0.5, 1]
-    assert features[2, 44] == 0
-
-
-def test_greetings_and_goodbyes_stand_where_they_belong(bigrams):
-    talk = ("Hello there!", "Hi, do you ski?", "Yes.", "I do not.", "No.", "Bye!", "Take care.")
-    features = numbers(talk, bigrams)
-    assert not features[:, 45:47].any()
-    assert features[2, 47:].tolist() == [1, 0]
-    assert features[4, 47:].tolist() == [0, 1]
-    turned = numbers(talk[::-1], bigrams)
-    assert turned[:2, 46].all()
-    assert turned[-2:, 45].all()
 
 
 def test_repeated_sentences_are_counted_by_who_said_them():
@@ -149,16 +104,6 @@ def a_chain(count):
     return np.where(places[None, :] == places[:, None] + 1, 0.9, 0.1).astype(np.float32)
 
 
-def test_towers_without_weights_compare_a_turn_with_the_one_before():
-    left, right = (
-        Mlp([(np.zeros((size, D), np.float32), np.zeros(D, np.float32))]) for size in (3 * D, D)
-    )
-    vectors = unit(5)
-    vectors[4] = vectors[1]
-    fits = Towers(left, right, decay=0.0).fits(vectors)
-    np.testing.assert_allclose(fits, vectors @ vectors.T, atol=1e-5)
-
-
 def test_a_turn_that_was_moved_fits_worse_than_others_would():
     order = np.array([0, 1, 4, 2, 3, 5])
     intact, moved = (order_features(fits) for fits in (a_chain(6), a_chain(6)[order][:, order]))
@@ -175,24 +120,6 @@ def test_few_turns_have_an_order_too(count):
 
 
 # The conversation
-
-
-def test_the_last_turn_of_a_speaker_is_found():
-    assert own_turns(["a", "b", "b", "a"]).tolist() == [-1, -1, 1, 0]
-
-
-def test_the_first_turn_has_nothing_before_it_and_the_last_nothing_after_it():
-    blocks = turn_blocks(unit(4), own_turns("abab"))
-    assert blocks.shape == (4, 6 * D)
-    assert not blocks[0, D : 5 * D].any()
-    assert blocks[0, 5 * D :].any()
-    assert not blocks[3, 5 * D :].any()
-
-
-def test_pooling_gives_mean_lowest_quarter_and_lowest():
-    outputs = np.array([[1, 8], [2, 7], [3, 6], [4, 5], [5, 4], [6, 3], [7, 2], [8, 1]], np.float32)
-    np.testing.assert_allclose(pooled(outputs), [4.5, 1.5, 1, 4.5, 1.5, 1])
-    np.testing.assert_allclose(pooled(outputs[:1]), [1, 1, 1, 8, 8, 8])
 
 
 def test_names_of_speakers_do_not_count():
@@ -253,3 +180,16 @@ def test_a_model_without_settings_is_refused(encoder):
     folder = open_folder("coherence")
     with pytest.raises(ModelFolderError, match="decay"):
         head_of(encoder, replace(folder, card=replace(folder.card, settings={})))
+
+
+TALK = ("Hello there!", "Hi, do you ski?", "Yes, my sister and I go to the Alps every winter.",
+        "She must like the snow.", "What do you mean?", "I asked about her.", "Bye!")  # fmt: skip
+
+
+def test_features_and_weights_are_those_that_were_trained(encoder):
+    orders = (TALK, TALK[::-1], (*TALK[:4], TALK[2], *TALK[4:]))
+    dialogues = [Dialogue(tuple("AB" * 4)[: len(texts)], texts) for texts in orders]
+    values, turns = zip(*head_of(encoder).read(dialogues), strict=True)
+    assert values == pytest.approx([0.3173, 0.2270, 0.2866], abs=1e-3)
+    expected = [0.4900, 0.6460, 0.4650, 0.5512, 0.0325, 0.2277, 0.4777, 0.3444]
+    assert turns[2] == pytest.approx(expected, abs=1e-3)

@@ -87,7 +87,7 @@ def judge(responses, *triples, extractor=None, plausibility=None, aggregation="m
         "knowledge": Everything(),
         "encoder": Blank(),
     }
-    return commonsense.function(responses, aggregation=aggregation, **models | given)
+    return list(commonsense.function(responses, aggregation=aggregation, **models | given))
 
 
 def response(text, *history, speakers="ABABAB"):
@@ -123,7 +123,7 @@ def test_without_a_triple_it_abstains_with_the_reason():
     assert (score.value, score.status, score.reason) == (
         0.5, "abstained", "no two events are related",
     )  # fmt: skip
-    assert judge([]) == []
+    assert list(judge([])) == []
 
 
 def test_the_mean_and_the_harmonic_mean_are_over_all_triples():

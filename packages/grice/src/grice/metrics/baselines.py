@@ -14,7 +14,6 @@ from grice.data import Conversation, FeatureEvidence, Judgement, Response
 from grice.metrics.common import encode_distinct
 from grice.metrics.declaration import Example, metric
 from grice.models.protocols import Encoder
-from grice.numeric import dot_cosine
 from grice.readers.roles import user_turns
 from grice.text.tokens import WORDS
 
@@ -40,10 +39,8 @@ def _mean_cosines(
 ) -> list[Judgement]:
     """Return the mean cosine of the pairs of texts of each item."""
     vectors = encode_distinct(encoder, (text for each in pairs for pair in each for text in pair))
-    return [
-        _mean([dot_cosine(vectors[a], vectors[b]) for a, b in each], reason_against)
-        for each in pairs
-    ]
+    cosines = [[float(vectors[a] @ vectors[b]) for a, b in each] for each in pairs]
+    return [_mean([max(-1.0, min(1.0, c)) for c in each], reason_against) for each in cosines]
 
 
 def _words(text: str) -> list[str]:

@@ -257,7 +257,7 @@ class DialogueHead:
         from grice.models.mlp import Mlp
 
         self.identity = f"{folder.identity}+{encoder.identity}"
-        self._encoder = encoder
+        self._encoder, self.truncated = encoder, encoder.truncated
         self._bigrams = Bigrams.load(folder.file("bigrams.npz"))
         with np.load(folder.file("head.npz"), allow_pickle=False) as file:
             arrays = {name: file[name].astype(np.float32) for name in file.files}
@@ -332,10 +332,6 @@ class DialogueHead:
                 outputs.append(np.mean(each, axis=0, dtype=np.float32))
                 numbers.append(given[kept])
         return np.concatenate(outputs), np.concatenate(numbers)
-
-    def truncated(self, texts: Sequence[str]) -> list[bool]:
-        """Return for each text whether it is too long to be read whole."""
-        return self._encoder.truncated(texts)
 
 
 @model_type("thread-head", task="coherence", settings=DialogueSettings)

@@ -20,7 +20,7 @@ from grice.metrics.declaration import Example, metric
 from grice.numeric import unit_cosine
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from grice.data import KnownTail, Response
     from grice.knowledge.events import Place
@@ -38,11 +38,6 @@ if TYPE_CHECKING:
 
 NEUTRAL = 0.5  # also ACCENT's score of a reply without a triple
 NOT_WHOLE = "no two events are related that were read as whole clauses about people"
-SCOPES: dict[str, tuple[TripleKind, ...]] = {
-    "both": ("single", "pair"),
-    "single": ("single",),
-    "pair": ("pair",),
-}
 LEAST = 0.01
 """Least plausibility in a harmonic mean: a cosine may be 0, which would decide everything."""
 TAILS = 10  # tails asked of knowledge that generates them, as many as ACCENT has COMET write
@@ -80,7 +75,7 @@ def commonsense(
     aggregation: Literal["harmonic-mean", "mean"] = "harmonic-mean",
     max_triples: Count = 3,
     min_confidence: Fraction = 0.5,
-) -> list[Judgement]:
+) -> Iterator[Judgement]:
     """Return the plausibility of the reply's event triples.
 
     A triple relates two events of the reply, or one of the reply and one of the turn before it. The
@@ -93,8 +88,7 @@ def commonsense(
 
     When not to:
         To find senseless replies by the number alone: it ranks them no better than their length
-        does (``grice bench accent``), which is why it does not run by
-        default.
+        does (``grice bench accent``), which is why it does not run by default.
 
     Args:
         scope: Triples of the reply alone (``single``), with the turn before (``pair``), or both.
@@ -105,27 +99,23 @@ def commonsense(
     """
     from grice.knowledge.plausibility import TripleHead
 
-    extractions = [
-        _most_confident(each, max_triples)
-        for each in extractor.extract(
-            list(map(_exchange, responses)), kinds=SCOPES[scope], least=min_confidence
-        )
-    ]
+    kinds: tuple[TripleKind, ...] = ("single", "pair") if scope == "both" else (scope,)
+    exchanges = list(map(_exchange, responses))
+    extracted = extractor.extract(exchanges, kinds=kinds, least=min_confidence)
+    extractions = [_most_confident(each, max_triples) for each in extracted]
     distinct = list(dict.fromkeys(_bare(triple) for each in extractions for triple in each.triples))
     nearest = nearest_known(distinct, knowledge, encoder)
     known = [nearest] if isinstance(plausibility, TripleHead) else []
     plausibilities = plausibility.plausibility(distinct, *known)
     found = dict(zip(distinct, zip(plausibilities, nearest, strict=True), strict=True))
     pool = mean_score if aggregation == "mean" else harmonic_mean_score
-    judgements = []
     for response, extraction in zip(responses, extractions, strict=True):
         triples = [
             TripleEvidence(_placed(triple, response), *found[_bare(triple)])
             for triple in extraction.triples
         ]
         value = pool([triple.plausibility for triple in triples])
-        judgements.append(_judgement(triples, extraction, value))
-    return judgements
+        yield _judgement(triples, extraction, value)
 
 
 def _exchange(response: Response) -> ContextResponse:
@@ -162,16 +152,12 @@ def _bare(triple: ExtractedTriple) -> Triple:
 
 def _placed(triple: ExtractedTriple, response: Response) -> Triple:
     """Return a triple with the spans of its events."""
-
-    def span(place: Place | None) -> Span | None:
-        if place is None:
-            return None
-        turn = response.turn if place.turn == "reply" else response.positions[-1]
-        return Span(turn, place.start, place.end)
-
-    return replace(
-        _bare(triple), head_span=span(triple.head_place), tail_span=span(triple.tail_place)
+    turns = {"reply": response.turn, "previous": (response.positions or (0,))[-1]}
+    head, tail = (
+        place and Span(turns[place.turn], place.start, place.end)
+        for place in (triple.head_place, triple.tail_place)
     )
+    return replace(_bare(triple), head_span=head, tail_span=tail)
 
 
 def _judgement(triples: list[TripleEvidence], extraction: Extraction, value: float) -> Judgement:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from grice.data import Evidence, Response
-    from grice.models.embedded import EmbeddedEncoder, HiddenStates
+    from grice.models.embedded import HiddenStates
     from grice.models.folder import ModelFolder
     from grice.models.loader import ModelLoader
     from grice.models.mlp import Mlp
@@ -55,7 +55,7 @@ def _reason_against(response: Response) -> str | None:
         return reason
     if not _statements(response.text):
         return "it states nothing that could contradict"
-    return None if any(_earlier(response)) else "its speaker stated nothing before it"
+    return None if _earlier(response) else "its speaker stated nothing before it"
 
 
 @metric(
@@ -103,16 +103,13 @@ def contradiction(
     values = chances((two.before.text, two.now.text) for every in compared for two in every)
     worst = [_worst([(next(values), two) for two in every]) for every in compared]
     # Of each flagged pair the sentence without each of its words, too.
-    words = [_words_of(w.two.now) if w.chance > HALF else () for w in worst]
+    words = [_without_words(w.two.now) if w.chance > HALF else [] for w in worst]
     without = chances(
-        (w.two.before.text, _without(w.two.now, word))
-        for w, own in zip(worst, words, strict=True)
-        for word in own
+        (w.two.before.text, rest) for w, own in zip(worst, words, strict=True) for _, rest in own
     )
     for response, each, own in zip(responses, worst, words, strict=True):
-        effects = sorted(
-            ((each.chance - next(without), word) for word in own), key=lambda pair: -pair[0]
-        )
+        effects = [(each.chance - next(without), word) for word, _ in own]
+        effects.sort(key=lambda pair: -pair[0])
         shown = [(effect, word) for effect, word in effects[:WORDS] if effect > 0]
         yield _judgement(response.turn, each, shown)
 
@@ -134,20 +131,16 @@ def _statements(text: str) -> list[Stretch]:
     ]
 
 
-def _earlier(response: Response) -> Iterator[tuple[int, Stretch]]:
-    """Yield the statements of the speaker's earlier turns, each with the index of its turn."""
-    for position, turn in own_turns(response):
-        for sentence in _statements(turn.text):
-            yield position, sentence
+def _earlier(response: Response) -> list[tuple[int, Stretch]]:
+    """Return the statements of the speaker's earlier turns, each with the index of its turn."""
+    return [(i, said) for i, turn in own_turns(response) for said in _statements(turn.text)]
 
 
 def _compared(responses: Sequence[Response], encoder: Encoder) -> list[list[_Two]]:
     """Return each sentence of a reply beside the earlier ones that are nearest to it."""
-    stated = [(_statements(response.text), list(_earlier(response))) for response in responses]
-    vectors = encode_distinct(
-        encoder,
-        (s.text for now, before in stated for s in (*now, *(earlier for _, earlier in before))),
-    )
+    stated = [(_statements(response.text), _earlier(response)) for response in responses]
+    every = (s for now, before in stated for s in (*now, *(earlier for _, earlier in before)))
+    vectors = encode_distinct(encoder, (sentence.text for sentence in every))
     compared = []
     for statements, before in stated:
         matrix = np.stack([vectors[sentence.text] for _, sentence in before])
@@ -182,17 +175,14 @@ def _worst(chances: Sequence[tuple[float, _Two]]) -> _Worst:
     return _Worst(chance, two, max(others, default=0.0))
 
 
-def _words_of(sentence: Stretch) -> list[Stretch]:
-    """Return the words of a sentence, at their places in the turn."""
+def _without_words(sentence: Stretch) -> list[tuple[Stretch, str]]:
+    """Return each word of a sentence, at its place in the turn, and the sentence without it."""
+    start, _, text = sentence
     return [
-        Stretch(sentence.start + word.start(), sentence.start + word.end(), word[0])
-        for word in PLAIN_WORDS_AND_NUMBERS.finditer(sentence.text)
-    ]
-
-
-def _without(sentence: Stretch, word: Stretch) -> str:
-    before, after = word.start - sentence.start, word.end - sentence.start
-    return sentence.text[:before] + sentence.text[after:]
+        (Stretch(start + word.start(), start + word.end(), word[0]),
+         text[: word.start()] + text[word.end() :])
+        for word in PLAIN_WORDS_AND_NUMBERS.finditer(text)
+    ]  # fmt: skip
 
 
 def _judgement(turn: int, worst: _Worst, words: Sequence[tuple[float, Stretch]]) -> Judgement:
@@ -293,13 +283,14 @@ class DecomposableAttention:
     """The probability that a sentence contradicts what was said before."""
 
     def __init__(
-        self, folder: ModelFolder, settings: AttentionSettings, encoder: EmbeddedEncoder
+        self, folder: ModelFolder, settings: AttentionSettings, loader: ModelLoader
     ) -> None:
+        from grice.models.embedded import EmbeddedEncoder
         from grice.models.mlp import Mlp
 
-        self.identity = f"{folder.identity}/{encoder.identity}"
-        self._encoder = encoder
-        self._cache = encoder.cache
+        self._encoder = loader.encoder_of(folder, EmbeddedEncoder)
+        self._cache, self.truncated = self._encoder.cache, self._encoder.truncated
+        self.identity = f"{folder.identity}/{self._encoder.identity}"
         self._networks = [
             _Network(*(Mlp.load(folder.file(f"{part}-{i}.npz")) for part in _Network._fields))
             for i in range(settings.networks)
@@ -310,10 +301,6 @@ class DecomposableAttention:
         items = [(" ".join(pair.left), pair.right) for pair in pairs]
         values = self._cache.cached_arrays(self.identity, items, self._computed, np.float32)
         return [value.item() for value in values]
-
-    def truncated(self, texts: Sequence[str]) -> list[bool]:
-        """Return for each text whether it is too long for the encoder."""
-        return self._encoder.truncated(texts)
 
     def _computed(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         values: list[float] = []
@@ -332,16 +319,6 @@ class DecomposableAttention:
         return float(sigmoid(np.array(np.mean(odds), np.float32)))
 
 
-@model_type(
-    "decomposable-attention",
-    task="contradiction",
-    settings=AttentionSettings,
-)
-def decomposable_attention(
-    folder: ModelFolder, settings: AttentionSettings, loader: ModelLoader
-) -> DecomposableAttention:
-    """Open the networks and their encoder."""
-    from grice.models.embedded import EmbeddedEncoder
-
-    encoder = loader.encoder_of(folder, EmbeddedEncoder)
-    return DecomposableAttention(folder, settings, encoder)
+decomposable_attention = model_type(
+    "decomposable-attention", task="contradiction", settings=AttentionSettings
+)(DecomposableAttention)

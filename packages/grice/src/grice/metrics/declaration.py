@@ -199,10 +199,13 @@ def metric(
             if parameter.kind is inspect.Parameter.KEYWORD_ONLY
         }
         needed, tasks, classes = dict(models or {}), dict(accepts or {}), dict(protocols or {})
-        for parameter in (*needed, *tasks, *classes):
-            if parameter not in keywords or parameter not in needed:
-                where = "models" if parameter in keywords else "the function"
-                raise MetricError(f"{name}: a model is named {parameter!r}, {where} has no such")
+        for argument, names, known, where in (
+            ("models", needed, keywords, "the function"),
+            ("accepts", tasks, needed, "models"),
+            ("protocols", classes, needed, "models"),
+        ):
+            for other in names.keys() - known.keys():
+                raise MetricError(f"{name}: {argument} names {other!r}, {where} has no such")
         judge = function
         if abstain is not None:
 

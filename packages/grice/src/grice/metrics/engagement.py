@@ -268,6 +268,7 @@ class ReplyHead:
         self.identity = f"{folder.identity}/{encoder.identity}"
         self._names = part_names(base=base is not None)
         self._encoder, self._base, self._folder = encoder, base, folder.path
+        self.truncated = encoder.truncated
         ((weights, bias),) = Mlp.load(folder.file("head.npz")).layers
         scalars = len(self._names) - len(BLOCKS)
         card = folder.path / "card.toml"
@@ -312,10 +313,6 @@ class ReplyHead:
             for i, own, parts in zip(part, scalars, added, strict=True):
                 answers[i] = self._explained(own, parts)
         return answers
-
-    def truncated(self, texts: Sequence[str]) -> list[bool]:
-        """Return for each text whether the encoder reads only its end."""
-        return self._encoder.truncated(texts)
 
     def _explained(self, scalars: Floats, added: Array) -> Explained:
         odds = self._bias + math.fsum(added.tolist())

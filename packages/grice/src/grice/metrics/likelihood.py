@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from itertools import compress
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
@@ -15,46 +15,66 @@ from grice.models.protocols import CausalLM, PromptPart
 from grice.numeric import np, sigmoid
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from grice.data import Response
     from grice.models.protocols import Prompt, TokenScore
 
 
-class Reading(NamedTuple):
-    """Turns that are read at once, and the number of the scored reply by the index of its turn."""
+Answer = TypeVar("Answer")
+
+
+class _Reading(NamedTuple):
+    """Turns (speaker, text) that are read at once, and the replies by the index of their turn."""
 
     turns: list[tuple[str, str]]
     replies: dict[int, int]
 
-    def numbers(self) -> list[int]:
-        """Return the numbers of the scored replies in the order of their turns."""
-        return [self.replies[turn] for turn in sorted(self.replies)]
-
-    def prompt(self, first: str, rest: str = "") -> Prompt:
-        """Return the turns as lines of speakers A, B, …; those of replies are scored."""
+    def prompt(self, first: str, end: str) -> Prompt:
+        """Return the turns as lines of speakers A, B, …; replies are targets up to their end."""
         names = {first: "A"}
-        segments = []
+        parts = []
         for place, (speaker, text) in enumerate(self.turns):
             name = names.setdefault(speaker, chr(ord("A") + len(names) % 26))
             line = f" {text.strip()}"
-            segments.append(PromptPart(f"{name}:"))
+            parts.append(PromptPart(f"{name}:"))
             if place in self.replies:
-                segments += [PromptPart(line + rest, target=True), PromptPart("\n"[len(rest) :])]
+                parts += [PromptPart(line + end, target=True), PromptPart("\n"[len(end) :])]
             else:
-                segments.append(PromptPart(f"{line}\n"))
-        return segments
+                parts.append(PromptPart(f"{line}\n"))
+        return parts
 
 
-def readings(
-    responses: Sequence[Response], key: Callable[[Response], Hashable] = lambda _: None
-) -> Iterator[Reading]:
-    """Join each reply to the reading of its key, if that is the beginning of its history."""
-    open_readings: dict[Hashable, Reading] = {}
+def read_replies(
+    responses: Sequence[Response],
+    read: Callable[[list[Prompt]], Sequence[Sequence[Answer]]],
+    *,
+    by_speaker: bool = False,
+    end: str = "",
+) -> list[Answer]:
+    """Return the answer of a language model for each reply, whose prompts have replies as targets.
+
+    A conversation is read once for all its replies, or once for those of a speaker, who is then
+    called A. The end of a target is empty or a line break.
+    """
+    found = list(_readings(responses, by_speaker=by_speaker))
+    prompts = []
+    for reading in found:
+        first = responses[next(iter(reading.replies.values()))].speaker
+        prompts.append(reading.prompt(first if by_speaker else reading.turns[0][0], end))
+    answers: dict[int, Answer] = {}
+    for reading, each in zip(found, read(prompts), strict=True):
+        answers.update(zip(reading.replies.values(), each, strict=True))
+    return [answers[number] for number in range(len(responses))]
+
+
+def _readings(responses: Sequence[Response], *, by_speaker: bool) -> Iterator[_Reading]:
+    """Join each reply to an open reading that is the beginning of its history."""
+    open_readings: dict[str, _Reading] = {}
     for number, response in enumerate(responses):
         turns = [(turn.speaker, turn.text) for turn in response.history]
         turns.append((response.speaker, response.text))
-        group = key(response)
+        group = response.speaker if by_speaker else ""
         reading = open_readings.get(group)
         begun = len(reading.turns) if reading else 0
         # A reply that comes once more is a reading of its own, so that both are scored.
@@ -64,7 +84,7 @@ def readings(
             continue
         if reading:
             yield reading
-        open_readings[group] = Reading(turns, {len(turns) - 1: number})
+        open_readings[group] = _Reading(turns, {len(turns) - 1: number})
     yield from open_readings.values()
 
 
@@ -109,24 +129,9 @@ def likelihood(responses: Sequence[Response], *, model: CausalLM) -> Iterator[Ju
         To rank good replies: it rewards what is usual. Repetitions, dull replies and a chatbot's
         contradictions of itself are probable too, and go unnoticed.
     """
-    after = _token_scores(responses, model)
-    own = _token_scores(list(map(_own_turns, responses)), model, lambda own: own.speaker)
+    after = read_replies(responses, model.token_scores)
+    own = read_replies(list(map(_own_turns, responses)), model.token_scores, by_speaker=True)
     return map(_judgement, responses, after, own)
-
-
-def _token_scores(
-    responses: Sequence[Response],
-    model: CausalLM,
-    key: Callable[[Response], Hashable] = lambda _: None,
-) -> list[list[TokenScore]]:
-    """Return the tokens of each reply; replies of one key share the reading of a history."""
-    read = list(readings(responses, key))
-    scores: list[list[TokenScore]] = [[] for _ in responses]
-    prompts = [reading.prompt(first=reading.turns[0][0]) for reading in read]
-    for reading, segments in zip(read, model.token_scores(prompts), strict=True):
-        for number, tokens in zip(reading.numbers(), segments, strict=True):
-            scores[number] = tokens
-    return scores
 
 
 def _own_turns(response: Response) -> Response:

@@ -207,6 +207,7 @@ class PairHead:
 
         self.identity = f"{folder.identity}/{encoder.identity}"
         self._folder, self._encoder, self._decay = folder.path, encoder, settings.decay
+        self.truncated = encoder.truncated
         self._weight_cosine = np.float32(settings.weight_cosine)
         self._left, self._right, self._head = (
             Mlp.load(folder.file(f"{name}.npz")) for name in ("left", "right", "head")
@@ -242,10 +243,6 @@ class PairHead:
             for (i, _, _), value in zip(part, probabilities.tolist(), strict=True):
                 answers[i] = value
         return answers
-
-    def truncated(self, texts: Sequence[str]) -> list[bool]:
-        """Return for each text whether the encoder reads only its end."""
-        return self._encoder.truncated(texts)
 
     def _probabilities(self, left: Array, right: Array, right_tower: Array) -> Array:
         summary = history_summary(left, decay=self._decay)
@@ -286,6 +283,7 @@ class FluentPairHead:
         self, settings: FluentSettings, head: PairClassifier, fluency: FluencyModel
     ) -> None:
         self._weights, self._head, self._fluency = settings, head, fluency
+        self.truncated = head.truncated
         self.identity = f"{self._head.identity}/{fluency.identity}"
 
     def classify(self, pairs: Sequence[Pair]) -> list[float]:
@@ -297,10 +295,6 @@ class FluentPairHead:
         # The head's 0.5 says that there is nothing to judge.
         fluent = np.where(fitting == NEUTRAL, NEUTRAL, sigmoid(odds.astype(np.float32)))
         return list(map(float, fluent))
-
-    def truncated(self, texts: Sequence[str]) -> list[bool]:
-        """Return for each text whether the encoder reads only its end."""
-        return self._head.truncated(texts)
 
 
 @model_type("fluent-pair-head", task="relevance", settings=FluentSettings)

@@ -20,9 +20,9 @@ from grice.metrics.common import (
 from grice.metrics.declaration import Example, metric
 from grice.models.protocols import Encoder
 from grice.numeric import np
-from grice.text.content import OF_NO_CONTENT, Stretch, content_words, sentences, without_blanks
+from grice.text.content import Stretch, content_words, sentences, without_blanks
 from grice.text.tokens import WORDS_NUMBERS_AND_MARKS
-from grice.text.wordlists import words_of
+from grice.text.wordlists import OF_NO_CONTENT, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -195,11 +195,6 @@ class _Likeness(NamedTuple):
     words: frozenset[str]
     text: str
 
-    @property
-    def alike(self) -> float:
-        """Log odds that the two cosines add."""
-        return WEIGHT_TURN * self.turn + WEIGHT_SENTENCE * self.sentence
-
 
 def _likeness(reply: _Turn, turn: _Turn, position: int, text: str) -> _Likeness:
     cosines = reply.matrix @ turn.matrix.T
@@ -216,27 +211,27 @@ def _compared(text: str) -> Sequence[Stretch]:
 
 
 def _judgement(response: Response, alike: Sequence[_Likeness]) -> Judgement:
-    nearest = max(alike, key=lambda likeness: likeness.alike)
+    nearest = max(alike, key=lambda two: WEIGHT_TURN * two.turn + WEIGHT_SENTENCE * two.sentence)
     words = content_words(response.text)
     value = _value(alike, words)
     without = _value([likeness for likeness in alike if likeness is not nearest], words)
     repair = _repair(response, nearest, value)
-    if value < HALF and repair:
+    if value < HALF and repair and repair.span:
         reason = (
-            f"takes up turn {nearest.position} after the complaint in turn {repair.turn} "
+            f"takes up turn {nearest.position} after the complaint in turn {repair.span.turn} "
             "(no repetition)"
         )
     else:
         what = "repeats" if value < HALF else "nearest to"
         reason = f"{what} turn {nearest.position} (cosine {nearest.turn:.2f})"
-    value = max(value, repair.probability) if repair else value
+    value = max(value, repair.value) if repair else value
     shared = [word for word in words if word.text in nearest.words]
     evidence: tuple[Evidence, ...] = (
         TurnEvidence(nearest.position, min(0.0, value - without)),
         feature_at("says again", nearest.sentence, response.turn, nearest.in_reply),
         feature_at("said before", nearest.sentence, nearest.position, nearest.before),
         *(feature_at(f"same word: {w.text!r}", 1.0, response.turn, w) for w in shared[:WORDS]),
-        *([repair.evidence] if repair else []),
+        *([repair] if repair else []),
     )
     return Judgement(value, "ok", reason, (), evidence)
 
@@ -253,19 +248,11 @@ def _value(alike: Sequence[_Likeness], words: Sequence[Stretch]) -> float:
     return probability(-odds)
 
 
-class _Repair(NamedTuple):
-    """A reply that gives what a complaint, in the turn of that index, asked for.
+def _repair(response: Response, nearest: _Likeness, value: float) -> FeatureEvidence | None:
+    """Return the probability of a repair and the words of the complaint, if it is above the value.
 
-    The probability is that against a reply that says the same again.
+    A repair gives what a complaint about an earlier turn asked for.
     """
-
-    turn: int
-    probability: float
-    evidence: FeatureEvidence
-
-
-def _repair(response: Response, nearest: _Likeness, value: float) -> _Repair | None:
-    """Return the repair that makes a reply newer than its likeness; None if there is none."""
     complaint = _complaint(response)
     if complaint is None:
         return None
@@ -274,8 +261,7 @@ def _repair(response: Response, nearest: _Likeness, value: float) -> _Repair | N
     chance = probability(math.fsum([BIAS, *map(operator.mul, WEIGHTS, signs)]))
     if chance < max(value, HALF):
         return None
-    evidence = feature_at(f"repair after turn {position}", chance, position, where)
-    return _Repair(position, chance, evidence)
+    return feature_at(f"repair after turn {position}", chance, position, where)
 
 
 def _complaint(response: Response) -> tuple[int, str, Stretch] | None:

@@ -107,28 +107,24 @@ def responsiveness(responses: Sequence[Response], *, encoder: Encoder) -> Iterat
 
 
 class _Answer(NamedTuple):
-    """A question of the turn before, and how the reply answers it.
+    """How a reply answers a question of the turn before.
 
     ``form`` is 1 if the reply has the form of an answer, at ``place``, -1 if not, 0 if any will do.
     """
 
+    odds: float
     question: Stretch
     cosine: float
     form: float
     place: tuple[int, int] | None
 
-    @property
-    def odds(self) -> float:
-        """Log odds that the reply answers."""
-        return WEIGHT_COSINE * self.cosine + WEIGHT_FORM * self.form + SHIFT
-
 
 def _answer(question: Stretch, reply: str, cosine: float) -> _Answer:
-    for asked, answer in _FORMS:
-        if asked.search(question.text):
-            place = answer.search(reply)
-            return _Answer(question, cosine, 1.0 if place else -1.0, place and place.span())
-    return _Answer(question, cosine, 0.0, None)
+    answer = next((answer for asked, answer in _FORMS if asked.search(question.text)), None)
+    found = answer and answer.search(reply)
+    form = 0.0 if answer is None else 1.0 if found else -1.0
+    odds = WEIGHT_COSINE * cosine + WEIGHT_FORM * form + SHIFT
+    return _Answer(odds, question, cosine, form, found.span() if found else None)
 
 
 def _judgement(response: Response, best: _Answer) -> Judgement:

@@ -8,7 +8,7 @@ from grice.data import FeatureEvidence, Judgement
 from grice.errors import ModelFolderError
 from grice.metrics.common import unscorable_reply
 from grice.metrics.declaration import Example, metric
-from grice.metrics.likelihood import readings
+from grice.metrics.likelihood import read_replies
 from grice.models.loader import Settings, model_type
 from grice.models.protocols import PromptEncoder
 from grice.numeric import logit, np, sigmoid
@@ -36,12 +36,13 @@ class FlawHeads:
     ``flaws`` names each output; the first is any flaw at all.
     """
 
-    def __init__(self, folder: ModelFolder, settings: FlawSettings, reader: PromptEncoder) -> None:
+    def __init__(self, folder: ModelFolder, settings: FlawSettings, loader: ModelLoader) -> None:
         from grice.models.mlp import Mlp
 
+        reader = loader.dependency(folder, settings.base, PromptEncoder, "states")
         self.identity = f"{folder.identity}/{reader.identity}"
         self.flaws = tuple(settings.flaws)
-        self._reader = reader
+        self._reader, self.truncated = reader, reader.truncated
         self._network = Mlp.load(folder.file("head.npz"))
         weight, bias = self._network.layers[0][0], self._network.layers[-1][1]
         if (len(weight), len(bias)) != (reader.dimensions, len(self.flaws)):
@@ -54,31 +55,17 @@ class FlawHeads:
         """Return the log odds of each flaw of each reply, shape ``(replies, flaws)``."""
         return self._network(reply_states(self._reader, responses))
 
-    def truncated(self, texts: Sequence[str]) -> list[bool]:
-        """Return for each text whether it is too long to be read whole."""
-        return self._reader.truncated(texts)
-
 
 def reply_states(reader: PromptEncoder, responses: Sequence[Response]) -> Array:
     """Return the mean state of each reply after its history, shape ``(replies, dimensions)``.
 
     A conversation is read once for all replies of a speaker, who is called A in it.
     """
-    read = list(readings(responses, key=lambda response: response.speaker))
-    states = np.zeros((len(responses), reader.dimensions), np.float32)
-    prompts = [
-        reading.prompt(first=responses[reading.numbers()[0]].speaker, rest="\n") for reading in read
-    ]
-    for reading, vectors in zip(read, reader.mean_states(prompts), strict=True):
-        states[reading.numbers()] = vectors
-    return states
+    states = read_replies(responses, reader.mean_states, by_speaker=True, end="\n")
+    return np.array(states, np.float32).reshape(-1, reader.dimensions)
 
 
-@model_type("flaw-heads", task="flaws", settings=FlawSettings)
-def flaw_heads(folder: ModelFolder, settings: FlawSettings, loader: ModelLoader) -> FlawHeads:
-    """Open the heads and their language model."""
-    reader = loader.dependency(folder, settings.base, PromptEncoder, "states")
-    return FlawHeads(folder, settings, reader)
+flaw_heads = model_type("flaw-heads", task="flaws", settings=FlawSettings)(FlawHeads)
 
 
 NEUTRAL = 0.5

@@ -227,21 +227,23 @@ def _cosine_columns(cosines: Array, sides: Integers) -> list[Array]:
     return [*(column * 4 for column in near), (own > 0.9).astype(np.float32)]
 
 
+def _held_words(texts: Sequence[frozenset[str]]) -> Array:
+    """Return 1 for the words that each text holds, else 0, shape ``(texts, words)``."""
+    places = {word: i for i, word in enumerate(frozenset().union(*texts))}
+    held = np.zeros((len(texts), max(1, len(places))), np.float32)
+    for row, words in enumerate(texts):
+        held[row, [places[word] for word in words]] = 1
+    return held
+
+
 def _overlap_columns(turns: Sequence[TurnText]) -> list[Array]:
     """Return nine columns: the share of a turn's content words in other turns.
 
     The turn before it, the one before that, the turn after it, the others, any earlier and any
     later one; words in no other turn; the number of its words; others less neighbours.
     """
-    vocabulary: dict[str, int] = {}
-    rows = [
-        [vocabulary.setdefault(word, len(vocabulary)) for word in sorted(turn.content)]
-        for turn in turns
-    ]
     count = len(turns)
-    held = np.zeros((count, max(1, len(vocabulary))), np.float32)
-    for i, places in enumerate(rows):
-        held[i, places] = 1
+    held = _held_words([turn.content for turn in turns])
     sizes = np.maximum(held.sum(axis=1), 1)
     share = (held @ held.T) / sizes[:, None]
     np.fill_diagonal(share, 0)
@@ -268,11 +270,7 @@ def _repeated_sentences(turns: Sequence[TurnText], sides: Integers) -> Array:
     if len(places) < 2:
         return features
     sentences = [sentence for turn in turns for sentence in turn.sentences]
-    vocabulary: dict[str, int] = {}
-    held = np.zeros((len(sentences), sum(len(words) for words, _ in sentences)), np.float32)
-    for row, (words, _) in enumerate(sentences):
-        held[row, [vocabulary.setdefault(word, len(vocabulary)) for word in sorted(words)]] = 1
-    held = held[:, : len(vocabulary)]
+    held = _held_words([words for words, _ in sentences])
     shared = held @ held.T
     sizes = held.sum(axis=1)
     share = shared / (sizes[:, None] + sizes[None, :] - shared)

@@ -109,15 +109,6 @@ class _Exchange(NamedTuple):
     earlier: str
 
 
-class _Sign(NamedTuple):
-    """A sign of frustration with its place in the next turn."""
-
-    name: str
-    weight: float
-    start: int
-    end: int
-
-
 def _exchanges(conversation: Conversation) -> Iterator[_Exchange]:
     """Yield the turns right before a turn of the user, if both hold something to read."""
     earlier = ""
@@ -141,40 +132,37 @@ def _texts(exchange: _Exchange) -> Iterator[str]:
         yield from (question.text for asked in both for question in asked)
 
 
-def _sign(exchange: _Exchange, vectors: Mapping[str, Array]) -> _Sign | None:
-    """Return the strongest sign of frustration in the next turn."""
+def _sign(exchange: _Exchange, vectors: Mapping[str, Array]) -> tuple[str, Stretch] | None:
+    """Return the strongest sign of frustration in the next turn, and its words."""
     for name, pattern in _SIGNS.items():  # the strongest first
         if match := pattern.search(exchange.text):
-            return _Sign(name, WEIGHTS[name], match.start(), match.end())
+            return name, _whole_words(exchange.text, *match.span())
     for question in questions(exchange.text):
         for other in questions(exchange.earlier):
             if float(vectors[question.text] @ vectors[other.text]) >= SAME:
-                return _Sign(AGAIN, WEIGHTS[AGAIN], question.start, question.end)
+                return AGAIN, _whole_words(exchange.text, question.start, question.end)
     return None
 
 
-def _judgement(judged: Sequence[tuple[_Exchange, _Sign | None]]) -> Judgement:
-    signs = [(exchange, sign) for exchange, sign in judged if sign is not None]
-    signs.sort(key=lambda pair: -pair[1].weight)
-    value = 1 - math.fsum(sign.weight for _, sign in signs) / len(judged)
+def _judgement(judged: Sequence[tuple[_Exchange, tuple[str, Stretch] | None]]) -> Judgement:
+    signs = [(exchange, *sign) for exchange, sign in judged if sign is not None]
+    signs.sort(key=lambda sign: -WEIGHTS[sign[1]])
+    value = 1 - math.fsum(WEIGHTS[name] for _, name, _ in signs) / len(judged)
     if not signs:
         return Judgement(value, "ok", "no sign of frustration")
     evidence: list[Evidence] = []
-    for exchange, sign in signs[:SHOWN]:
-        place = _visible(exchange.text, sign)
-        name = f"the user {sign.name} in the next turn"
-        evidence.append(TurnEvidence(exchange.turn, -sign.weight))
-        evidence.append(feature_at(name, sign.weight, exchange.following, place))
-    exchange, sign = signs[0]
-    said = shortened(_visible(exchange.text, sign).text, LONGEST)
-    reason = f"after turn {{turn}} the user {sign.name}: {said!r}"
+    for exchange, name, words in signs[:SHOWN]:
+        label = f"the user {name} in the next turn"
+        evidence.append(TurnEvidence(exchange.turn, -WEIGHTS[name]))
+        evidence.append(feature_at(label, WEIGHTS[name], exchange.following, words))
+    _, name, words = signs[0]
+    reason = f"after turn {{turn}} the user {name}: {shortened(words.text, LONGEST)!r}"
     return Judgement(value, "ok", reason, (), tuple(evidence))
 
 
-def _visible(text: str, sign: _Sign) -> Stretch:
-    """Return where the sign stands, as whole words and without the blanks around it."""
-    place = without_blanks(sign.start, text[sign.start : sign.end])
-    start, end = place.start, place.end
+def _whole_words(text: str, start: int, end: int) -> Stretch:
+    """Extend a stretch to whole words, without the blanks around it."""
+    start, end, _ = without_blanks(start, text[start:end])
     before = _WORD_BEFORE.search(text[max(0, start - LONGEST) : start])
     after = _WORD_AFTER.match(text, end)
     if before and text[start].isalnum():

@@ -13,19 +13,7 @@ from grice.text.tokens import (
     WORD_CHARACTER,
     WORDS,
 )
-from grice.text.wordlists import (
-    ADVERBS,
-    AUXILIARIES,
-    BE,
-    DEGREES,
-    DETERMINERS,
-    INDEFINITE,
-    NOT_VERBS,
-    PREPOSITIONS,
-    QUESTIONS,
-    THINGS,
-    words_of,
-)
+from grice.text.wordlists import OF_NO_CONTENT, words_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -54,25 +42,6 @@ _REQUESTS = re.compile(
 
 MOST_SENTENCES = 16
 """Sentences of a text that are looked at: a text of a thousand must not cost a million."""
-COMMON = (
-    "ah aha alright cool get go got ha haha having hello hey hi hm hmm know like lol nope oh ok "
-    "okay one sure thanks think um well wow yeah yep yes"
-)
-"""Interjections, and verbs of any subject."""
-OF_NO_CONTENT = (
-    ADVERBS
-    | AUXILIARIES
-    | BE
-    | DEGREES
-    | DETERMINERS
-    | INDEFINITE
-    | NOT_VERBS
-    | PREPOSITIONS
-    | QUESTIONS
-    | THINGS
-    | frozenset(COMMON.split())
-)
-
 STARTERS = words_of(
     "i i'm i've i'd i'll im you you're he he's she she's we we're they they're it it's its this "
     "that that's there the my your our what what's who where when why how which do does did don't "

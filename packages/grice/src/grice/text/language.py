@@ -37,52 +37,35 @@ ENGLISH = words_of(
     "this to too up us was we were what when where which who why will with would yeah yes you "
     "your"
 )
-COMMONEST = {
-    "Danish or Norwegian": words_of(
-        "og det er jeg ikke en et på som har af til den vi kan hvad var mig dig"
-    ),
-    "Dutch": words_of(
-        "het een ik niet van dat je met voor zijn op aan maar ook wat heeft naar hebben kunt "
-        "wij deze uw wordt worden kan ik u wel nog bij"
-    ),
-    "Finnish": words_of("ja ei se on että hän mutta niin kun mitä minä sinä olen oli voi kuin"),
-    "French": words_of(
-        "le la les un une des est et je tu il elle nous vous ne pas que qui dans pour avec sur "
-        "ce cette mais votre mon suis sont avez peux du au été sera vos notre bonjour comment puis "
-        "merci"
-    ),
-    "German": words_of(
-        "der das und ist nicht ich sie mit auch auf ein eine einen dem den wir ihr aber wie "
-        "haben kann werden zu von es sehr für mir dir dass oder bei nach ihre ihnen ihren wird "
-        "wurde wurden sind noch nur im zum zur diese bitte unser uns"
-    ),
-    "Hungarian": words_of("az és nem hogy egy van de ez azt meg csak mint volt ha vagy lehet"),
-    "Indonesian or Malay": words_of(
-        "yang dan di itu dengan untuk tidak dari dalam akan pada saya anda bisa ada apa kamu"
-    ),
-    "Italian": words_of(
-        "il lo gli una di che è e non mi ti si per con sono ho ha della del nel questo anche "
-        "più ma come posso puoi stato sarà grazie buongiorno"
-    ),
-    "Polish": words_of(
-        "nie się jest w na z że jak co to jestem do i ale czy mam dla może proszę będzie"
-    ),
-    "Portuguese": words_of(
-        "o os um uma de que não é e eu você com para por mais mas como do da em seu sua está posso"
-    ),
-    "Spanish": words_of(
-        "el la los las un una de que no es y yo tú en con para por su lo se mi pero como más "
-        "está puedo puede usted qué del al sido será ser su sus ha hola gracias cómo"
-    ),
-    "Swedish": words_of(
-        "och det är jag inte en ett på som har av till den vi kan vad var mig dig men för din"
-    ),
-    "Turkish": words_of("ve bir bu ne için çok ben sen da de ile var mı mi daha değil olarak gibi"),
-}
+COMMONEST = """
+Danish or Norwegian: og det er jeg ikke en et på som har af til den vi kan hvad var mig dig
+Dutch: het een ik niet van dat je met voor zijn op aan maar ook wat heeft naar hebben kunt wij
+Dutch: deze uw wordt worden kan u wel nog bij
+Finnish: ja ei se on että hän mutta niin kun mitä minä sinä olen oli voi kuin
+French: le la les un une des est et je tu il elle nous vous ne pas que qui dans pour avec sur ce
+French: cette mais votre mon suis sont avez peux du au été sera vos notre bonjour comment puis
+French: merci
+German: der das und ist nicht ich sie mit auch auf ein eine einen dem den wir ihr aber wie haben
+German: kann werden zu von es sehr für mir dir dass oder bei nach ihre ihnen ihren wird wurde
+German: wurden sind noch nur im zum zur diese bitte unser uns
+Hungarian: az és nem hogy egy van de ez azt meg csak mint volt ha vagy lehet
+Indonesian or Malay: yang dan di itu dengan untuk tidak dari dalam akan pada saya anda bisa ada
+Indonesian or Malay: apa kamu
+Italian: il lo gli una di che è e non mi ti si per con sono ho ha della del nel questo anche più
+Italian: ma come posso puoi stato sarà grazie buongiorno
+Polish: nie się jest w na z że jak co to jestem do i ale czy mam dla może proszę będzie
+Portuguese: o os um uma de que não é e eu você com para por mais mas como do da em seu sua está
+Portuguese: posso
+Spanish: el la los las un una de que no es y yo tú en con para por su lo se mi pero como más está
+Spanish: puedo puede usted qué del al sido será ser sus ha hola gracias cómo
+Swedish: och det är jag inte en ett på som har av till den vi kan vad var mig dig men för din
+Turkish: ve bir bu ne için çok ben sen da de ile var mı mi daha değil olarak gibi
+"""
 """The commonest words of each language; those that are English, too, do not count."""
 LANGUAGES: dict[str, list[str]] = {}  # the languages of each of these words
-for _language, _commonest in COMMONEST.items():
-    for _word in _commonest - ENGLISH:
+for _line in COMMONEST.strip().splitlines():
+    _language, _, _words = _line.partition(": ")
+    for _word in words_of(_words) - ENGLISH:
         LANGUAGES.setdefault(_word, []).append(_language)
 LETTERS = 2000  # letters looked at: the script of a text shows in its beginning
 LATIN_END = "\u0250"  # the first character behind the Latin blocks of Unicode

@@ -99,3 +99,12 @@ AFTER_OBJECT = (
     )
 )
 """Words before which "her" is a person, not her property."""
+
+COMMON = words_of(
+    "ah aha alright cool get go got ha haha having hello hey hi hm hmm know like lol nope oh ok "
+    "okay one sure thanks think um well wow yeah yep yes"
+)
+"""Interjections, and verbs of any subject."""
+_CLOSED = (ADVERBS, AUXILIARIES, BE, DEGREES, DETERMINERS, INDEFINITE, NOT_VERBS, PREPOSITIONS)
+OF_NO_CONTENT = COMMON.union(*_CLOSED, QUESTIONS, THINGS)
+"""Words that say nothing about the subject of a text."""
