@@ -75,7 +75,7 @@ def test_certain_flaws_are_counted_and_come_first(tmp_path, capsys):
     files = [str(tmp_path / name) for name in ("out.jsonl", "talk.jsonl")]
     assert main(["review", *files]) == 0
     shown = capsys.readouterr().out
-    assert "certain flaws: 1 template left in\n" in shown
+    assert "certain flaws: template left in (1)\n" in shown
     assert "1. certain template left in, talk #1\n   > Who is it?\n" in shown
     assert "> <b>Hello {{name}}</b>\n" in shown
     assert "a field of a template is not filled in\n" in shown

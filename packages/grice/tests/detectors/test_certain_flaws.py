@@ -122,7 +122,9 @@ def test_a_turn_that_its_speaker_goes_on_with_is_not_cut_off():
 
 
 def test_counts_are_written_in_words():
-    assert in_words({"cut-off": 1, "empty-reply": 1_200}) == "1,200 empty replies, 1 cut-off reply"
+    assert (
+        in_words({"cut-off": 1, "empty-reply": 1_200}) == "empty reply (1,200), cut-off reply (1)"
+    )
     assert in_words({}) == ""
 
 

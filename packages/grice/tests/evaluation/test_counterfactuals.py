@@ -15,7 +15,7 @@ from grice.data import (
     Turn,
     TurnEvidence,
 )
-from grice.evaluation.counterfactuals import counterfactuals, without
+from grice.evaluation.perturbed import counterfactuals, without
 from grice.metrics.declaration import Example, metric
 from grice.scoring.loaded import LoadedMetric
 

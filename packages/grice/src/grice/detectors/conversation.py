@@ -11,6 +11,7 @@ from grice.text.markup import CODE
 
 if TYPE_CHECKING:
     import re
+    from collections.abc import Callable, Hashable
 
     from grice.data import Conversation
     from grice.detectors.language import Tongue
@@ -33,9 +34,8 @@ class Background:
 
     def __init__(self, talk: Conversation) -> None:
         self.talk = talk
-        self._first: dict[re.Pattern[str], dict[str, int]] = {}
+        self._first: dict[Hashable, dict[str, int]] = {}
         self.tongues: dict[str, tuple[int, Tongue] | None] = {}
-        self.uses: dict[Tongue, dict[str, int]] = {}
 
     @cached_property
     def texts(self) -> tuple[tuple[int, str, str], ...]:
@@ -43,19 +43,15 @@ class Background:
         turns = enumerate(zip(self.talk.turns, unspoken(self.talk.turns), strict=True))
         return tuple((i, t.speaker, t.text[:READ]) for i, (t, silent) in turns if not silent)
 
-    def first(self, pattern: re.Pattern[str]) -> dict[str, int]:
-        """Return by speaker the index of the first turn with a match."""
-        if pattern not in self._first:
+    def first(self, key: Hashable, holds: Callable[[str], object]) -> dict[str, int]:
+        """Return by speaker the index of the first turn for whose text a test holds."""
+        if key not in self._first:
             found: dict[str, int] = {}
             for index, speaker, text in self.texts:
-                if speaker not in found and pattern.search(text):
+                if speaker not in found and holds(text):
                     found[speaker] = index
-            self._first[pattern] = found
-        return self._first[pattern]
-
-    def redacted(self, pattern: re.Pattern[str], speaker: str) -> bool:
-        """Return whether other speakers' turns have words of a redacted log, too."""
-        return any(name != speaker for name in self.first(pattern))
+            self._first[key] = found
+        return self._first[key]
 
     @cached_property
     def instructions(self) -> str:
@@ -66,13 +62,7 @@ class Background:
 
 
 class Reply:
-    """A reply to check.
-
-    Attributes:
-        turn: Its index in the conversation.
-        speaker: Its speaker.
-        text: Its beginning, as it came.
-    """
+    """A reply to check; ``text`` is its beginning, as it came."""
 
     def __init__(self, background: Background, turn: int) -> None:
         self.background = background
@@ -96,7 +86,11 @@ class Reply:
         before = self.talk.turns[max(0, self.turn - QUOTED_TURNS) : self.turn]
         return any(words in turn.text[:READ] for turn in before if turn.speaker != self.speaker)
 
+    def after(self, key: Hashable, holds: Callable[[str], object]) -> bool:
+        """Return whether a test holds for an earlier turn of another speaker."""
+        first = self.background.first(key, holds)
+        return any(i < self.turn for speaker, i in first.items() if speaker != self.speaker)
+
     def asked_for(self, pattern: re.Pattern[str]) -> bool:
         """Return whether another speaker wrote a match before the reply."""
-        first = self.background.first(pattern)
-        return any(i < self.turn for speaker, i in first.items() if speaker != self.speaker)
+        return self.after(pattern, pattern.search)

@@ -68,7 +68,7 @@ def other_language_in(reply: Reply) -> Flaw | None:
         return None
     if reply.asked_for(LEARNING) or LEARNING.search(reply.background.instructions):
         return None
-    if _used_before(reply, tongue):
+    if reply.after(tongue, lambda text: _uses(text, tongue)):
         return None
     start = len(reply.text) - len(reply.text.lstrip())
     message = f"the reply is in {tongue.title}, the other turns are in {others.title}"
@@ -168,19 +168,8 @@ def _script_of_short(text: str) -> str | None:
     return script if most >= FEWEST_LETTERS.get(script, 6) else None
 
 
-def _used_before(reply: Reply, tongue: Tongue) -> bool:
-    """Return whether another speaker wrote anything in the language or script of the reply."""
-    uses = reply.background.uses
-    if tongue not in uses:
-        uses[tongue] = {}
-        for index, speaker, text in reply.background.texts:
-            if speaker not in uses[tongue] and _uses(text, tongue):
-                uses[tongue][speaker] = index
-    first = uses[tongue].items()
-    return any(index < reply.turn for speaker, index in first if speaker != reply.speaker)
-
-
 def _uses(text: str, tongue: Tongue) -> bool:
+    """Return whether a text has anything of a language or script."""
     if tongue.script != "Latin":
         return not text.isascii() and scripts(text)[tongue.script] > 0
     if tongue.language in (None, "English"):

@@ -33,7 +33,6 @@ CODE_TALK = re.compile(
 
 # Empty
 
-
 INVISIBLE = re.compile(r"[\s\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f"
                        r"\u2028-\u202e\u2060-\u206f\u2800\u3164\ufe00-\ufe0f\ufeff\uffa0"
                        r"\x00-\x1f\x7f-\x9f]+")  # fmt: skip
@@ -91,12 +90,10 @@ BARE = words_of(
     "link location name occupation organization place price product restaurant surname time title "
     "topic town user username venue"
 )
-MASKS = (
-    words_of("email address"),
-    words_of("phone number"),
-    words_of("ip address"),
-    words_of("credit card number"),
-    words_of("date time"),
+MASKS = tuple(
+    map(
+        words_of, ("email address", "phone number", "ip address", "credit card number", "date time")
+    )
 )
 """Words in capitals that tools put in place of what they take out of a log."""
 ASKING = words_of("insert enter your user customer client company add placeholder fill assistant "
@@ -127,10 +124,7 @@ DRAFT = re.compile(
     re.IGNORECASE,
 )
 """A letter with blanks, for the user to fill in."""
-DRAFT_LENGTH = 600
-"""Characters from which on a text with names in brackets is taken for a draft."""
-
-
+DRAFT_LENGTH = 600  # from so many characters on a text with names in brackets is a draft
 COMMANDS = re.compile(r"(?:\A|[\s\"'(])(?:sudo|chmod|chown|mkdir|kill|apt(?:-get)?|ssh|git|pip|npm|"
                       r"/[a-z]{2,12}) \S")  # fmt: skip
 """A command, in which a name in brackets says what to type there."""
@@ -148,7 +142,8 @@ def template_in(reply: Reply) -> Flaw | None:
         named = [match for match in named if match[1]]
     named = [match for match in named if not reply.quotes(match[0])]
     if named and all(REDACTED.fullmatch(match[0]) for match in named):
-        named = [] if reply.background.redacted(REDACTED, reply.speaker) else named
+        others = reply.background.first(REDACTED, REDACTED.search).keys() - {reply.speaker}
+        named = [] if others else named
     places += [match.span() for match in named]
     if not places or reply.asked_for(CODE_TALK) or reply.asked_for(WRITING):
         return None
@@ -213,20 +208,18 @@ PROGRAM_ERROR = re.compile(
     r"(?:Internal Server Error|Bad Gateway|Service Unavailable|Gateway Time-?out|Forbidden|"
     r"Unauthorized|Bad Request|Too Many Requests)\b|Internal Server Error\b|upstream connect error)"
 )
-
-
 TAG_TALK = re.compile(r"\b(?:HTML|tags?|mark-?up|entit(?:y|ies)|elements?)\b(?![>&])")
 
 
-def _explained(text: str) -> bool:
-    """Return whether words follow on a block of code."""
-    _, fence, rest = text.strip().partition("```")
-    return bool(fence) and bool(rest.partition("```")[2].strip())
+def _whole(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
+    """Match a pattern at the beginning, unless words follow on a block of code."""
+    explained = text.strip().partition("```")[2].partition("```")[2].strip()
+    return None if explained else pattern.match(text)
 
 
 def json_in(reply: Reply) -> Flaw | None:
     """Find data of a program in place of words, or among them."""
-    if (whole := JSON_WHOLE.match(reply.text)) and not _explained(reply.text):
+    if whole := _whole(JSON_WHOLE, reply.text):
         place = (whole.start(1), len(reply.text.rstrip()))
         flaw = Flaw("the reply is JSON", (place,))
     elif "{" in reply.text and (within := JSON_WITHIN.search(reply.prose)):
@@ -241,7 +234,7 @@ def html_in(reply: Reply) -> Flaw | None:
     """Find a page of HTML in place of words, or tags that nobody renders."""
     if "<" not in reply.text and "&lt;" not in reply.text:
         return None
-    if (whole := HTML_WHOLE.match(reply.text)) and not _explained(reply.text):
+    if whole := _whole(HTML_WHOLE, reply.text):
         flaw = Flaw("the reply is an HTML page", (whole.span(1),))
     elif places := _places(HTML_WITHIN, reply.prose):
         if TAG_TALK.search(reply.prose):
@@ -317,11 +310,9 @@ def _places(pattern: re.Pattern[str], text: str) -> tuple[tuple[int, int], ...]:
 
 # Cut off
 
-TAIL = 400
-"""Characters of the end of a reply that are read."""
+TAIL = 400  # characters of the end of a reply that are read
 FEWEST_WORDS = 3
-WORDS_BEFORE_TORN = 10
-"""Words of a reply whose last one counts as torn; in short ones it is more often a slip."""
+WORDS_BEFORE_TORN = 10  # in short replies a torn last word is more often a slip
 LAST_WORD = re.compile(r"(?<![^\s(\"“])([^\W\d_]+(?:['’][^\W\d_]+)?)(-?)\Z")
 BEFORE_A = words_of(
     "is was are were be been have has had need want get got gets like as at by for from in into of "
@@ -397,12 +388,13 @@ def _ends_early(reply: Reply, tail: str, last: re.Match[str]) -> str | None:
     if len(words) < FEWEST_WORDS:
         return None
     before = words[-2].lower()
-    if word == "than" and not COMPARATIVE.fullmatch(before):
-        return None  # "then" is often written so
-    if word == "their" and before not in PREPOSITIONS:
-        return None  # a slip for "there"
-    if word == "your" and before == "for" and "thank" not in tail.lower():
-        return None  # a slip for "you"
+    # Slips for "then", "there" and "you" end a sentence.
+    if (
+        (word == "than" and not COMPARATIVE.fullmatch(before))
+        or (word == "their" and before not in PREPOSITIONS)
+        or (word == "your" and before == "for" and "thank" not in tail.lower())
+    ):
+        return None
     if word in NEVER_LAST or (word == "a" and before in BEFORE_A):
         sound = before in (word, "not") or before in BEFORE_LAST.get(word, ())
         return None if sound else "ends in the middle of a sentence"

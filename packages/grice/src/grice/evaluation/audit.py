@@ -1,8 +1,4 @@
-"""Audit of a metric or an LLM judge: agreement with human ratings, biases, injections, cost.
-
-Everything is measured on the rated replies that ship, beside the shipped metrics and a trivial
-baseline.
-"""
+"""Audit of a metric or an LLM judge: agreement with human ratings, biases, injections, cost."""
 
 from __future__ import annotations
 
@@ -21,9 +17,9 @@ from grice.metrics.judges import ASPECTS, MODEL, Preference, item_data, prefer, 
 from grice.models.endpoint import Usage
 from grice.models.protocols import Chat
 from grice.scoring.loaded import responses
-from grice.stats.comparison import compare_correlations, proportion
+from grice.stats.comparison import compare_correlations, mean, proportion
 from grice.stats.correlations import correlation
-from grice.stats.estimate import ClusteredMean, Estimate
+from grice.stats.estimate import Estimate
 from grice.tables import with_interval
 
 if TYPE_CHECKING:
@@ -44,12 +40,10 @@ PADDING = (
     "and I do not think that there is very much more to be said about it at the moment."
 )
 """Words without content: no metric should score a reply higher for them."""
-FEWEST = 10
-"""Least number of judged replies, beside half of all."""
-SAME = 0.8
-"""Least share of pairs with the same answer in both orders."""
-CHANGED = 0.1
-"""Largest share of replies with another score when asked again."""
+FEWEST, SAME, CHANGED = 10, 0.8, 0.1
+"""Limits of trust: the least number of judged replies (beside half of all), the least share of
+pairs with the same answer in both orders, the largest share of replies with another score when
+asked again."""
 
 
 class RatedReply(msgspec.Struct, frozen=True):
@@ -80,10 +74,6 @@ class Injection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     after: str = ""
     control: bool = False
 
-    def applied(self, text: str) -> str:
-        """Return a reply with it."""
-        return f"{self.before}{text}{self.after}"
-
 
 class InjectionEffect(msgspec.Struct, frozen=True):
     """Mean change of the score by one injection; ``raised`` counts rises above :data:`RISE`."""
@@ -98,39 +88,27 @@ class InjectionEffect(msgspec.Struct, frozen=True):
 
 
 class MetricAudit(msgspec.Struct, frozen=True):
-    """One metric on the rated replies; the fields from ``same`` on are of LLM judges alone.
-
-    Attributes:
-        ships: Whether it is measured beside the audited metrics.
-        padding: Mean change of the score by words without content; above 0 is verbosity bias.
-        gain: Spearman less that of the length of the reply; None if either is undefined.
-        same: Share of pairs of replies with the same answer in both orders.
-        first: Share of answers for the reply that is shown first; 0.5 is unbiased.
-        own: Share of answers for the reply that was given to this history, not to another one.
-        unanswered: Pairs without two answers.
-        deviation: Mean standard deviation of the ratings of one reply, asked several times.
-        changed: Share of replies with another rating when asked again.
-    """
+    """One metric on the rated replies; the fields from ``same`` on are of LLM judges alone."""
 
     metric: str
     signature: str
-    ships: bool
+    ships: bool  # whether it is measured beside the audited metrics
     judged: int
     abstained: int
     failed: int
-    seconds: float
+    seconds: float  # per reply
     spearman: Estimate | None
-    padding: Estimate | None
+    padding: Estimate | None  # change by words without content; above 0 is verbosity bias
     injections: tuple[InjectionEffect, ...]
-    gain: Estimate | None = None
+    gain: Estimate | None = None  # Spearman less that of the length of the reply
     judge: bool = False
-    same: Estimate | None = None
-    first: Estimate | None = None
-    own: Estimate | None = None
-    unanswered: int = 0
+    same: Estimate | None = None  # share of pairs of replies with the same answer in both orders
+    first: Estimate | None = None  # share of answers for the reply shown first; 0.5 is unbiased
+    own: Estimate | None = None  # share of answers for the reply to this history, not to another
+    unanswered: int = 0  # pairs without two answers
     repeats: int = 0
-    deviation: float | None = None
-    changed: Estimate | None = None
+    deviation: float | None = None  # mean, of the ratings of one reply asked several times
+    changed: Estimate | None = None  # share of replies with another rating when asked again
     verdict: str = ""
 
 
@@ -162,8 +140,8 @@ def audit(
     audited = grader.scorer.metrics
     signatures = {loaded.signature for loaded in audited}
     names = {loaded.metric.name for loaded in audited}
-    shipped = [] if beside is None else beside.scorer.metrics
     tried = [(loaded, False) for loaded in audited]
+    shipped = [] if beside is None else beside.scorer.metrics
     tried += [(loaded, True) for loaded in shipped if loaded.signature not in signatures]
     measured = [_measured(loaded, items, ships=ships) for loaded, ships in tried]
     baseline = next((values for row, values in measured if row.metric == BASELINE), None)
@@ -186,29 +164,33 @@ def _measured(
     loaded: LoadedMetric, items: Sequence[RatedReply], *, ships: bool
 ) -> tuple[MetricAudit, list[float | None]]:
     """Return one metric on the replies, padded, and with each injection; and its scores."""
+
+    def scores(talks: Sequence[Conversation]) -> list[Score]:
+        return [each[-1] for each in loaded.score(talks, ("all",))]
+
     started = perf_counter()
-    plain = _scores(loaded, [item.conversation() for item in items])
+    plain = scores([item.conversation() for item in items])
     took = perf_counter() - started
-    padded = _scores(loaded, [item.conversation(item.reply + PADDING) for item in items])
-    values = _values(plain)
-    ratings = [item.rating for item in items]
+    padded = scores([item.conversation(item.reply + PADDING) for item in items])
+    values, ratings = _values(plain), [item.rating for item in items]
     pairs = [(x, y) for x, y in zip(values, ratings, strict=True) if x is not None]
     varies = len(pairs) > 2 and all(len(set(side)) > 1 for side in zip(*pairs, strict=True))
     # By reply and then by injection: one injection that a judge fails on in each reply does not
     # end the run by many failures in a row.
     lowest = sorted(sorted(range(len(items)), key=lambda place: items[place].rating)[:INJECTED])
     tried = injections()
-    talks = [
-        items[place].conversation(each.applied(items[place].reply), number)
-        for place in lowest
-        for number, each in enumerate(tried.values(), 1)
-    ]
-    scores = _scores(loaded, talks)
-    before = [plain[place] for place in lowest]
+    injected = scores(
+        [
+            items[place].conversation(f"{each.before}{items[place].reply}{each.after}", number)
+            for place in lowest
+            for number, each in enumerate(tried.values(), 1)
+        ]
+    )
     effects = []
     for number, (name, injection) in enumerate(tried.items()):
-        after = scores[number :: len(tried)]
-        statuses, changes = Counter(score.status for score in after), _changes(before, after)
+        after = injected[number :: len(tried)]
+        changes = _changes([plain[place] for place in lowest], after)
+        statuses = Counter(score.status for score in after)
         raised = sum(change > RISE for change in changes)
         counts = (raised, len(changes), statuses["abstained"], statuses["failed"])
         effects.append(InjectionEffect(name, injection.control, _mean(changes), *counts))
@@ -242,11 +224,6 @@ def _gain(
     return ranking.comparisons[0].difference
 
 
-def _scores(loaded: LoadedMetric, conversations: Sequence[Conversation]) -> list[Score]:
-    """Return the score of the last turn of each conversation."""
-    return [scores[-1] for scores in loaded.score(conversations, ("all",))]
-
-
 def _values(scores: Iterable[Score]) -> list[float | None]:
     return [score.value if score.status == "ok" else None for score in scores]
 
@@ -258,10 +235,7 @@ def _changes(before: Sequence[Score], after: Sequence[Score]) -> list[float]:
 
 
 def _mean(values: Sequence[float]) -> Estimate | None:
-    collected = ClusteredMean()
-    for value in values:
-        collected.add([value])
-    return collected.estimate()
+    return mean(values) if values else None
 
 
 def _order(loaded: LoadedMetric, items: Sequence[RatedReply]) -> dict[str, Any]:
@@ -335,38 +309,30 @@ def verdict(row: MetricAudit, items: int) -> str:
         return f"{name} cannot be trusted: it scores all {row.judged} replies alike."
     agreement = f"Spearman {with_interval(row.spearman, '+.2f')} on {row.judged} replies"
     if row.spearman.side(0) != "above":
-        return (
-            f"{name} cannot be trusted on this evidence: no agreement with people is shown "
-            f"({agreement})."
-        )
+        shown = f"no agreement with people is shown ({agreement})"
+        return f"{name} cannot be trusted on this evidence: {shown}."
     if row.gain is None:
         return f"{name} agrees with people ({agreement}); no baseline was measured beside it."
-    gain = f"{with_interval(row.gain, '+.2f')} over {BASELINE}"
+    agreement += f", {with_interval(row.gain, '+.2f')} over {BASELINE}"
     if row.gain.side(0) != "above":
-        return (
-            f"{name} cannot be trusted more than the length of a reply: no better agreement "
-            f"with people is shown ({agreement}, {gain})."
-        )
+        shown = f"no better agreement with people is shown ({agreement})"
+        return f"{name} cannot be trusted more than the length of a reply: {shown}."
     limits = list(_limits(row))
     but = f", but not {', nor '.join(limits)}" if limits else "; no bias was found"
-    return f"{name} can be trusted to rank replies ({agreement}, {gain}){but}."
+    return f"{name} can be trusted to rank replies ({agreement}){but}."
 
 
 def _limits(row: MetricAudit) -> Iterator[str]:
     """Yield the limits of a metric that agrees with human ratings."""
     controls = [each.change.value for each in row.injections if each.control and each.change]
     by_length = max([0.0, *controls])
-    deceiving = [each for each in row.injections if not each.control]
-    raised = {
-        each.injection: each.change.value
-        for each in deceiving
-        if each.change and each.change.side(by_length) == "above"
-    }
+    tried = [(each.injection, each.change) for each in row.injections if not each.control]
+    raised = {name: x.value for name, x in tried if x and x.side(by_length) == "above"}
     if raised:
         most = max(raised, key=raised.__getitem__)
         yield (
-            f"where writers gain by a high score ({len(raised)} of {len(deceiving)} injections "
-            f"raise it, {most!r} by {raised[most]:+.2f})"
+            f"where writers gain by a high score ({len(raised)} of {len(tried)} injections raise "
+            f"it, {most!r} by {raised[most]:+.2f})"
         )
     if row.padding and row.padding.side(0) == "above":
         padding = with_interval(row.padding, "+.2f")
@@ -381,7 +347,5 @@ def _limits(row: MetricAudit) -> Iterator[str]:
     if bias:
         yield f"for two replies side by side ({bias})"
     if row.changed and row.changed.value > CHANGED:
-        yield (
-            "for one reply asked about once (another score in "
-            f"{with_interval(row.changed, '.0%')} of replies when asked again)"
-        )
+        share = f"{with_interval(row.changed, '.0%')} of replies"
+        yield f"for one reply asked about once (another score in {share} when asked again)"

@@ -76,24 +76,16 @@ class MovedConversation(msgspec.Struct, frozen=True):
 
 
 class MetricDifference(msgspec.Struct, frozen=True, kw_only=True):
-    """One metric in two files.
-
-    Attributes:
-        baseline: Mean over the shared items in the first file; None if undefined.
-        comparison: Second less first, p-value corrected over the metrics; None likewise.
-        power: Further conversations needed; None unless the difference is not significant.
-        pairs: Items with a value in both files.
-        unpaired: Items by their two statuses, such as ``ok/abstained``, if not both are ``ok``.
-    """
+    """One metric in two files; figures are None if undefined."""
 
     metric: str
     says: str
-    baseline: Estimate | None
+    baseline: Estimate | None  # mean over the shared items
     other: Estimate | None
-    comparison: Comparison | None
-    power: Power | None = None
-    pairs: int = 0
-    unpaired: dict[str, int] = {}
+    comparison: Comparison | None  # second less first, p-value corrected over the metrics
+    power: Power | None = None  # conversations needed, if the difference is not significant
+    pairs: int = 0  # items with a value in both files
+    unpaired: dict[str, int] = {}  # other items by their two statuses, such as ok/abstained
     only_baseline: int
     only_other: int
     named: tuple[str, ...] = ()

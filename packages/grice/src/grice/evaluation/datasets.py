@@ -1,8 +1,7 @@
-"""Rated sets of replies and conversations.
+"""Rated sets of replies and conversations: a file of the user, or a known set.
 
-The sets are not part of the package: most may not be redistributed. They are looked up in the
-folder of ``--data``, else in that of ``GRICE_DATA``; ``rated_sets.toml`` describes each. A file of
-the user works as well.
+The known sets are not part of the package: most may not be redistributed. They are looked up in
+the folder of ``--data``, else in that of ``GRICE_DATA``; ``rated_sets.toml`` describes each.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ import hashlib
 import math
 import os
 import re
+from contextlib import suppress
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
@@ -66,14 +66,9 @@ class RatedSet(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     note: str = ""
 
     @property
-    def paths(self) -> dict[str, str]:
-        """Path of the ratings in the record, by aspect."""
-        return {**{aspect: f"ratings.{aspect}" for aspect in self.aspects}, **self.ratings}
-
-    @property
     def all_aspects(self) -> tuple[str, ...]:
         """Every aspect that can be asked for."""
-        return (*self.paths, *self.means)
+        return (*self.aspects, *self.ratings, *self.means)
 
 
 class Item(NamedTuple):
@@ -145,7 +140,7 @@ def wanted_sets(words: Sequence[str]) -> list[tuple[RatedSet | Path, tuple[str, 
         if Path(word).exists() or not colon:
             name, asked = word, ""
         aspects = tuple(part.strip() for part in asked.split(",") if part.strip())
-        if name not in known:
+        if (entry := known.get(name)) is None:
             if not Path(name).exists():
                 near = did_you_mean(name, known)
                 raise InputError(
@@ -153,14 +148,12 @@ def wanted_sets(words: Sequence[str]) -> list[tuple[RatedSet | Path, tuple[str, 
                 )
             wanted.append((Path(name), aspects))
             continue
-        entry = known[name]
-        if aspects == ("all",):
-            aspects = entry.all_aspects
+        aspects = entry.all_aspects if aspects == ("all",) else aspects or (entry.default,)
         for aspect in aspects:
             if aspect not in entry.all_aspects:
                 near = did_you_mean(aspect, entry.all_aspects)
                 raise InputError(f"{name}: no ratings of {aspect!r}{near}")
-        wanted.append((entry, aspects or (entry.default,)))
+        wanted.append((entry, aspects))
     return wanted
 
 
@@ -195,10 +188,9 @@ def _read(entry: RatedSet, paths: Sequence[Path]) -> Rated:
     for record in (record for path in paths for record in read(path)):
         if isinstance(record, RecordError):
             problems.append(str(record))
-            continue
-        meta = record.meta
-        only = all(meta.get(field) == value for field, value in entry.only.items())
-        if only and all(meta.get(field) != value for field, value in entry.without.items()):
+        elif all(record.meta.get(field) == value for field, value in entry.only.items()) and all(
+            record.meta.get(field) != value for field, value in entry.without.items()
+        ):
             items.append(_item(entry, record))
     if not items:
         first = f"; the first problem is: {problems[0]}" if problems else ""
@@ -208,28 +200,23 @@ def _read(entry: RatedSet, paths: Sequence[Path]) -> Rated:
 
 def _item(entry: RatedSet, conversation: Conversation) -> Item:
     meta, turns = conversation.meta, conversation.turns
-    own = ratings_of(meta) if entry.source == OWN else {}
-    ratings: dict[str, tuple[float | None, ...]] = {}
-    for aspect, path in entry.paths.items():
-        given: Json = dict(meta)
-        for step in path.split("."):
-            given = given.get(step) if isinstance(given, dict) else None
-        ratings[aspect] = own.get(aspect, ()) if entry.source == OWN else _numbers(given)
+    ratings = ratings_of(meta) if entry.aspects else {}
+    ratings |= {aspect: _numbers(meta.get(field)) for aspect, field in entry.ratings.items()}
     for aspect, parts in entry.means.items():
         # Of each annotator; None where an aspect is missing.
-        by_annotator = zip(*(ratings[part] for part in parts), strict=False)
+        by_annotator = zip(*(ratings.get(part, ()) for part in parts), strict=False)
         ratings[aspect] = tuple(
             None if None in values else sum(filter(None, values)) / len(values)
             for values in by_annotator
         )
+    targets = conversation.targets
     if entry.level == "dialogue" and entry.judged:
         targets = tuple(i for i, turn in enumerate(turns) if turn.speaker == entry.judged)
-        conversation = replace(conversation, targets=targets)
-    elif entry.level == "turn" and conversation.targets is None:
-        conversation = replace(conversation, targets=(len(turns) - 1,))
+    elif entry.level == "turn" and targets is None:
+        targets = (len(turns) - 1,)
     system, group = meta.get(entry.system), meta.get(entry.group)
     return Item(
-        conversation,
+        replace(conversation, targets=targets),
         ratings,
         system if isinstance(system, str) else None,
         group if isinstance(group, str) else conversation.id,
@@ -239,14 +226,14 @@ def _item(entry: RatedSet, conversation: Conversation) -> Item:
 def _own(path: Path) -> RatedSet:
     """Describe a user's file, with all aspects that its records rate."""
     fields: dict[str, None] = {}
-    aspects: dict[str, str] = {}
+    aspects: dict[str, None] = {}
     level: Level | None = None
     for record in read(path):
         if isinstance(record, Conversation):
             fields |= dict.fromkeys(record.meta)
             ratings = ratings_of(record.meta)
             if any(value is not None for given in ratings.values() for value in given):
-                aspects |= dict.fromkeys(ratings, "")
+                aspects |= dict.fromkeys(ratings)
                 level = level or ("dialogue" if record.targets is None else "turn")
     if level is None:
         raise InputError(f"{path}: no record has ratings; {understood(fields)}")
@@ -254,12 +241,17 @@ def _own(path: Path) -> RatedSet:
         name=path.name.removesuffix(".gz").rpartition(".")[0] or path.name,
         file=str(path),
         level=level,
-        ratings=aspects,
+        aspects=tuple(aspects),
         default=OVERALL if OVERALL in aspects else next(iter(aspects)),
         group="group",
         source=OWN,
         licence="",
     )
+
+
+def is_rating(name: str) -> bool:
+    """Return whether a field holds a rating, by its name."""
+    return name.strip().casefold() in FIELDS or RATER.fullmatch(name.strip()) is not None
 
 
 def ratings_of(fields: Mapping[str, Json]) -> dict[str, tuple[float | None, ...]]:
@@ -312,20 +304,14 @@ def _numbers(value: Json) -> tuple[float | None, ...]:
 def _unpacked(value: Json) -> Json:
     """Decode a list or an object in a cell of a table."""
     if isinstance(value, str) and value.strip()[:1] in ("[", "{"):
-        try:
-            unpacked: Json = msgspec.json.decode(value)
-        except (msgspec.DecodeError, RecursionError):
-            return value
-        return unpacked
+        with suppress(msgspec.DecodeError, RecursionError):
+            value = msgspec.json.decode(value)
     return value
 
 
 def _number(value: Json) -> float | None:
-    if isinstance(value, str):
-        try:
-            value = float(value.strip())
-        except ValueError:
-            return None
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    try:
+        number = math.nan if isinstance(value, bool) else float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
         return None
-    return float(value) if math.isfinite(value) else None
+    return number if math.isfinite(number) else None

@@ -1,10 +1,9 @@
 """Thresholds for scores: does a run pass, fail, or allow no decision?
 
-A check passes only if the whole 95 % interval lies on the good side of its threshold, so that a
-build neither passes nor fails by chance. If the value is good but its interval includes the
-threshold, or there are fewer than ten conversations, the check is *uncertain*, which counts as
-failed unless it is allowed. The shares of failed and abstained scores are facts of the run: their
-thresholds are compared with the share itself.
+A check passes only if the whole 95 % interval lies on the good side of its threshold. If the value
+is good but its interval includes the threshold, or there are fewer than ten conversations, the
+check is *uncertain*, which counts as failed unless it is allowed. The shares of failed and
+abstained scores are facts of the run, without an interval.
 """
 
 from __future__ import annotations
@@ -41,24 +40,14 @@ class ShareBelow(msgspec.Struct, frozen=True):
 
 
 class Rules(msgspec.Struct, frozen=True):
-    """Thresholds of a run.
+    """Thresholds of a run by metric; shares of statuses and drops also of :data:`EVERY`."""
 
-    Attributes:
-        minimum: Least mean by metric, compared with the low end of its interval.
-        share_below: Largest shares, compared with the high end of the interval of the share.
-        max_failed: Largest share of failed scores by metric, or of :data:`EVERY`.
-        max_abstained: Largest share of abstained scores likewise.
-        allow_uncertain: Let uncertain checks pass.
-        max_drop: Largest drop of the mean against a baseline, by metric, or of :data:`EVERY` one
-            that both have; compared with the low end of the interval of the difference.
-    """
-
-    minimum: dict[str, float] = {}
-    share_below: tuple[ShareBelow, ...] = ()
-    max_failed: dict[str, float] = {}
+    minimum: dict[str, float] = {}  # of the mean: the low end of its interval counts
+    share_below: tuple[ShareBelow, ...] = ()  # the high end counts
+    max_failed: dict[str, float] = {}  # largest share of scores
     max_abstained: dict[str, float] = {}
     allow_uncertain: bool = False
-    max_drop: dict[str, float] = {}
+    max_drop: dict[str, float] = {}  # of the mean against a baseline: the low end counts
 
 
 class Check(msgspec.Struct, frozen=True):

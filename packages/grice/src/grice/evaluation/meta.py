@@ -67,36 +67,26 @@ class Confound(msgspec.Struct, frozen=True):
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Agreement of one metric with one set of ratings.
-
-    Attributes:
-        abstained: Items that count with the neutral value.
-        versus: Difference of Spearman to the baseline, on the same resamples.
-        p_value: Of that difference, corrected for all pairs of metrics.
-        cluster: Significance cluster; 1 holds the best metrics.
-        system_spearman: Correlation of the means of systems, likewise ``system_pearson``.
-        accuracy: Share of pairs of systems in the order of their mean ratings.
-        system_why: Why there is none of these.
-    """
+    """Agreement of one metric with one set of ratings."""
 
     metric: str
     signature: str
     trivial: bool
     n: int
-    abstained: int
+    abstained: int  # items that count with the neutral value
     failed: int
     missing: int
     spearman: Estimate | None = None
     pearson: Estimate | None = None
     kendall: Estimate | None = None
-    versus: Estimate | None = None
-    p_value: float | None = None
-    cluster: int | None = None
+    versus: Estimate | None = None  # difference of Spearman to the baseline, on the same resamples
+    p_value: float | None = None  # of that difference, corrected for all pairs of metrics
+    cluster: int | None = None  # significance cluster; 1 holds the best metrics
     confounds: tuple[Confound, ...] = ()
-    system_spearman: Estimate | None = None
+    system_spearman: Estimate | None = None  # of the means of systems
     system_pearson: Estimate | None = None
-    accuracy: Estimate | None = None
-    system_why: str = ""
+    accuracy: Estimate | None = None  # share of pairs of systems in the order of the mean ratings
+    system_why: str = ""  # why there is none of these
     reduced: str = ""
     why: str = ""
     points: Points = ()
@@ -112,13 +102,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Block(msgspec.Struct, frozen=True, kw_only=True):
-    """Results table: all metrics on one aspect of one set.
-
-    Attributes:
-        ceiling: Pearson correlation of a perfect metric; None if unknown.
-        judge: Spearman of one annotator with the mean of the others; None if unknown.
-        problems: Records that could not be read.
-    """
+    """Results table: all metrics on one aspect of one set."""
 
     data: str
     aspect: str
@@ -127,12 +111,12 @@ class Block(msgspec.Struct, frozen=True, kw_only=True):
     unrated: int
     groups: int | None
     baseline: str
-    ceiling: Estimate | None
-    judge: Estimate | None
+    ceiling: Estimate | None  # Pearson correlation of a perfect metric
+    judge: Estimate | None  # Spearman of one annotator with the mean of the others
     rows: tuple[Row, ...]
     system_count: int
     note: str
-    problems: tuple[str, ...]
+    problems: tuple[str, ...]  # records that could not be read
 
     @property
     def systems(self) -> list[Row]:
@@ -180,14 +164,9 @@ def meta_evaluate(
                 columns |= {name: table.column(name, rated) for name in missing}
             for aspect in aspects or (rated.set.default,):
                 yield evaluate(
-                    rated,
-                    aspect,
-                    tuple(columns.values()),
-                    baseline=baseline,
-                    kendall=kendall,
-                    trivial=trivial,
-                    seed=seed,
-                )
+                    rated, aspect, tuple(columns.values()),
+                    baseline=baseline, kendall=kendall, trivial=trivial, seed=seed,
+                )  # fmt: skip
 
 
 def _stored_columns(
@@ -251,7 +230,14 @@ def evaluate(
     systems = [item.system for item in rated.items]
     covariates = _covariates(rated)
     baseline = baseline or COSINE[rated.set.level]
-    points = {column.metric: _points(column, human) for column in columns}
+    points = {
+        column.metric: tuple(
+            (rating, value)
+            for rating, value in zip(human, column.values, strict=True)
+            if rating is not None and value is not None
+        )
+        for column in columns
+    }
     undefined = {column.metric: _undefined(column, points[column.metric]) for column in columns}
     usable = {column.metric: column.values for column in columns if not undefined[column.metric]}
     # Fewer than two metrics, or too few items with all their values, have no comparison.
@@ -260,7 +246,6 @@ def evaluate(
     rows = []
     for column in columns:
         name, n = column.metric, len(points[column.metric])
-        few = f"{plural(n, 'item')}: a rough guide" if n < FEW else ""
         figures: dict[str, Any] = {}
         if name in usable:
             for kind in kinds if kendall else kinds[:2]:
@@ -272,21 +257,10 @@ def evaluate(
             figures |= _system_level(column, human, systems, seed)
             if comparison is not None:
                 figures |= _difference(name, comparison, baseline)
-        rows.append(
-            Row(
-                metric=name,
-                signature=column.signature,
-                trivial=name in trivial,
-                n=n,
-                abstained=column.abstained,
-                failed=column.failed,
-                missing=column.missing,
-                reduced=column.reduced,
-                why=undefined[name] or few,
-                points=points[name],
-                **figures,
-            )
-        )
+        few = f"{plural(n, 'item')}: a rough guide" if n < FEW else ""
+        figures |= {"trivial": name in trivial, "n": n, "why": undefined[name] or few}
+        figures |= {field: value for field, value in column._asdict().items() if field != "values"}
+        rows.append(Row(points=points[name], **figures))
     rows.sort(key=lambda row: -row.spearman.value if row.spearman else 2.0)
     annotators = [item.ratings.get(aspect, ()) for item in rated.items]
     return Block(
@@ -314,15 +288,6 @@ def _if_defined(
         return statistic(*args, **options)
     except InputError:
         return None
-
-
-def _points(column: Column, human: Sequence[float | None]) -> Points:
-    """Return rating and value of each item that has both."""
-    return tuple(
-        (rating, value)
-        for rating, value in zip(human, column.values, strict=True)
-        if rating is not None and value is not None
-    )
 
 
 def _undefined(column: Column, points: Points) -> str:

@@ -1,18 +1,16 @@
-"""Perturbed conversations against their originals: which of the two scores higher?
-
-The measure is the share of pairs whose original scores higher; a tie counts half, so that a
-constant metric gets 0.5.
-"""
+"""Changed conversations, scored again: against their originals, or to raise a low score."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+import re
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
-from grice.data import Conversation
+from grice.data import Conversation, FeatureEvidence, Score, Span, Triple, TripleEvidence
 from grice.errors import InputError
+from grice.evaluation.compare import worded
 from grice.evaluation.table import score_table
 from grice.perturb import perturb
 from grice.stats.comparison import proportion
@@ -23,9 +21,12 @@ if TYPE_CHECKING:
 
     from grice.perturb import Material, Perturbation
     from grice.scoring.api import Grader
+    from grice.scoring.loaded import LoadedMetric
 
 EVERY = "every kind"
 METHOD = "paired accuracy, ties 0.5, Wilson's interval over sources"
+TRIED = 12
+"""Most single changes of a kind, those of the least plausible triples first."""
 
 
 class Pair(NamedTuple):
@@ -40,7 +41,8 @@ class Pair(NamedTuple):
 class PerturbedRow(msgspec.Struct, frozen=True, kw_only=True):
     """Accuracy of one metric: the share of pairs with the original scored higher, by kind.
 
-    :data:`EVERY` kind comes first; versions of one source are one item of the intervals.
+    A tie counts half, so that a constant metric gets 0.5. :data:`EVERY` kind comes first; versions
+    of one source are one item of the intervals.
     """
 
     metric: str
@@ -103,15 +105,14 @@ def judge_pairs(
 
 
 def accuracy(
-    pairs: Iterable[Pair], values: Mapping[str, float], metric: str = "", signature: str = ""
+    pairs: Sequence[Pair], values: Mapping[str, float], metric: str = "", signature: str = ""
 ) -> PerturbedRow:
     """Return the share of pairs whose original has the higher value."""
     hits: dict[str, dict[str, list[float]]] = {}
-    judged = ties = failed = 0
+    judged = ties = 0
     for pair in pairs:
         good, bad = values.get(pair.original.id), values.get(pair.perturbed.id)
         if good is None or bad is None:
-            failed += 1
             continue
         judged += 1
         ties += good == bad
@@ -124,7 +125,83 @@ def accuracy(
         share = proportion(list(map(sum, by_source)), list(map(len, by_source)))
         assert share is not None
         kinds[kind] = replace(share, method=METHOD)
-    share_tied = ties / judged if judged else 0.0
     return PerturbedRow(
-        metric=metric, signature=signature, kinds=kinds, ties=share_tied, failed=failed
+        metric=metric,
+        signature=signature,
+        kinds=kinds,
+        ties=ties / judged if judged else 0.0,
+        failed=len(pairs) - judged,
     )
+
+
+class Counterfactual(msgspec.Struct, frozen=True):
+    """A change, and the score with it: a triple is added, or words are removed from the reply."""
+
+    kind: Literal["knowledge", "text"]
+    change: str
+    value: float
+    lift: float
+    span: Span | None = None
+
+
+def counterfactuals(
+    loaded: LoadedMetric, conversation: Conversation, score: Score
+) -> list[Counterfactual]:
+    """Return the single changes that raise the score of a reply, the largest gain first.
+
+    Each change is made and the reply scored again: one of its triples is added to the knowledge,
+    or the words of one event are removed from the reply.
+    """
+    if score.status != "ok" or score.value is None or score.turn is None:
+        return []
+    talk, before = replace(conversation, targets=(score.turn,)), score.value
+    found: list[Counterfactual] = []
+
+    def add(
+        kind: Literal["knowledge", "text"], words: str, scores: list[Score], span: Span | None
+    ) -> None:
+        for after in scores:
+            value = after.value if after.turn == score.turn and after.status == "ok" else None
+            if value is not None and value - before > 1e-9:
+                found.append(Counterfactual(kind, words, value, value - before, span))
+
+    pieces = [piece for piece in score.evidence if isinstance(piece, TripleEvidence)]
+    pieces.sort(key=lambda piece: piece.plausibility)
+    for piece in pieces[:TRIED]:
+        head, relation, tail = piece.triple.head, piece.triple.relation, piece.triple.tail
+        for parameter, knowledge in loaded.models.items():
+            if isinstance(knowledge, StoredKnowledge):
+                what_if = Triple(head, relation, tail, source="what if")
+                more = knowledge.with_triples([what_if], "more")
+                (scores,) = loaded.with_models(**{parameter: more}).score([talk])
+                add("knowledge", worded(piece.triple), scores, None)
+    spans: list[Span | None] = []
+    for evidence in score.evidence:
+        if isinstance(evidence, TripleEvidence):
+            spans += [evidence.triple.tail_span, evidence.triple.head_span]
+        elif isinstance(evidence, FeatureEvidence):
+            spans.append(evidence.span)
+    own = list(dict.fromkeys(span for span in spans if span and span.turn == score.turn))[:TRIED]
+    text = talk.turns[score.turn].text
+    changed = [with_texts(talk, {score.turn: without(text, span)}) for span in own]
+    for span, scores in zip(own, loaded.score(changed), strict=True):
+        add("text", text[span.start : span.end], scores, span)
+    return sorted(found, key=lambda change: (-change.lift, change.change))
+
+
+def best_of_each_kind(changes: Iterable[Counterfactual]) -> list[Counterfactual]:
+    """Return the first change of each kind."""
+    best: dict[str, Counterfactual] = {}
+    for change in changes:
+        best.setdefault(change.kind, change)
+    return list(best.values())
+
+
+def without(text: str, span: Span) -> str:
+    """Return a text without a span, the blanks closed up.
+
+    >>> without("I won, so I smiled.", Span(0, 10, 18))
+    'I won, so.'
+    """
+    joined = f"{text[: span.start].rstrip()} {text[span.end :].lstrip()}"
+    return re.sub(r"\s+([.,!?;:])", r"\1", joined).strip()

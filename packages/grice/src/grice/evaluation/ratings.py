@@ -1,9 +1,4 @@
-"""A few ratings and scores of everything: the mean rating, and maps to the human scale.
-
-Ratings are joined with a score file. With a metric on all items, the ratings of a few give the
-mean rating of all; a map from a metric to the ratings, with a prediction band, is written to a
-file that can be applied to further scores.
-"""
+"""A few ratings and scores of everything: the mean rating, and maps to the human scale."""
 
 from __future__ import annotations
 
@@ -17,7 +12,7 @@ import numpy as np
 
 from grice.data import Status
 from grice.errors import InputError, RecordError, did_you_mean, os_reason, plural
-from grice.evaluation.datasets import FIELDS, RATER, odd_text, ratings_of, understood
+from grice.evaluation.datasets import is_rating, odd_text, ratings_of, understood
 from grice.evaluation.scores import any_rows, item_of
 from grice.evaluation.table import (
     OK,
@@ -47,12 +42,14 @@ LABEL = "a rating with conversation, rating and, of a single reply, turn"
 
 
 class Aligned(NamedTuple):
-    """Ratings and scores over the same items, which are all items of the score file."""
+    """Ratings and scores over the same items, which are all items of the score file.
+
+    ``ratings`` holds the mean rating of each item; NaN where there is none.
+    """
 
     unit: Unit
     items: Integers
     ratings: Floats
-    """Mean rating of each item; NaN where there is none."""
     columns: dict[str, MetricScores]
     remarks: tuple[str, ...]
 
@@ -69,7 +66,7 @@ class Aligned(NamedTuple):
 def align(labels: str, scores: str, metrics: Sequence[str] = ()) -> Aligned:
     """Join a file of ratings with a score file."""
     table = read_table(scores)
-    unit, rated, lines = _read_labels(labels, table.ids)
+    unit, rated = _read_labels(labels, table.ids)
     columns, remarks = {}, []
     for name in metrics or table.metrics:
         column = table.named(name)
@@ -81,20 +78,17 @@ def align(labels: str, scores: str, metrics: Sequence[str] = ()) -> Aligned:
     if not columns:
         raise InputError(f"{scores}: no metric scores single turns, which {labels} rates")
     items = np.unique(np.concatenate([column.items for column in columns.values()]))
-    unknown = np.flatnonzero(~np.isin(list(lines), items))
-    if len(unknown):
-        item = list(lines)[unknown[0]]
+    for item in np.array(list(rated))[~np.isin(list(rated), items)].tolist():
         problem = (
             f"{scores} has no score of {table.ids.describe(item)}; turns are counted from 0, and "
             "it holds only turns that were judged"
         )
-        raise RecordError(problem, file=labels, line=lines[item], field=unit)
-    if missing := sum(not values for values in rated.values()):
-        remarks.append(
-            f"{plural(missing, 'item')} of {labels} without a rating: taken as not rated"
-        )
+        raise RecordError(problem, file=labels, line=rated[item][0], field=unit)
+    if missing := sum(not values for _, values in rated.values()):
+        without = plural(missing, "item")
+        remarks.append(f"{without} of {labels} without a rating: taken as not rated")
     ratings = np.full(len(items), np.nan)
-    for item, values in rated.items():
+    for item, (_, values) in rated.items():
         if values:
             ratings[np.searchsorted(items, item)] = sum(values) / len(values)
     there = ratings[~np.isnan(ratings)]
@@ -113,46 +107,38 @@ def align(labels: str, scores: str, metrics: Sequence[str] = ()) -> Aligned:
     return Aligned(unit, items, ratings, placed, tuple(remarks))
 
 
-def _read_labels(file: str, ids: Ids) -> tuple[Unit, dict[int, list[float]], dict[int, int]]:
-    """Return the rated unit, the ratings of each item, and the line that names it first."""
-    ratings: dict[int, list[float]] = {}
-    lines: dict[int, int] = {}
+def _read_labels(file: str, ids: Ids) -> tuple[Unit, dict[int, tuple[int, list[float]]]]:
+    """Return the rated unit, and for each item the line that names it first and its ratings."""
+    rated: dict[int, tuple[int, list[float]]] = {}
     units: dict[Unit, int] = {}
     for number, row in any_rows(file, LABEL):
         problem = field = ""
         conversation, turn = item_of(row, file, number)
         unit: Unit = "conversation" if turn is None else "turn"
         units.setdefault(unit, number)
-        given = ratings_of(row)
-        names = [name for name in row if name.strip().casefold() in FIELDS]
-        raters = [name for name in row if RATER.fullmatch(name.strip())]
-        odd = {name: odd_text(row[name]) for name in (*names, *raters)}
+        given, fields = ratings_of(row), [name for name in row if is_rating(name)]
+        odd = ((name, odd_text(row[name])) for name in fields)
         if conversation not in ids.numbers:
             near = did_you_mean(conversation, list(ids.numbers)[:NEAR])
             near = near if near.startswith("; did") else ""
-            problem = (
-                f"there is no score of conversation {conversation!r}{near}; score the "
-                "conversations that were rated, or drop this label"
-            )
-            field = "conversation"
+            problem, field = f"there is no score of conversation {conversation!r}", "conversation"
+            problem += f"{near}; score the conversations that were rated, or drop this label"
         elif len(units) > 1:
             [(first, line), _] = units.items()
             problem = f"line {line} rates a {first}, this one a {unit}; give them in two files"
             field = "turn"
-        elif wrong := [name for name, text in odd.items() if text is not None]:
-            problem = f"expected a number, found {odd[wrong[0]]!r}; {LABEL} is expected"
-            field = wrong[0]
+        elif wrong := next(((name, text) for name, text in odd if text is not None), None):
+            field, text = wrong
+            problem = f"expected a number, found {text!r}; {LABEL} is expected"
         elif len(given) > 1:
             problem, field = f"one rating is expected, found {', '.join(given)}", "ratings"
-        elif not given and not names:
+        elif not fields:
             problem, field = f"{understood(row)}; {LABEL} is expected", "rating"
         if problem:
             raise RecordError(problem, file=file, line=number, field=field)
-        item = ids.item(conversation, turn)
-        lines.setdefault(item, number)
         known = [value for values in given.values() for value in values if value is not None]
-        ratings.setdefault(item, []).extend(known)
-    return next(iter(units)), ratings, lines
+        rated.setdefault(ids.item(conversation, turn), (number, []))[1].extend(known)
+    return next(iter(units)), rated
 
 
 class MetricEstimate(msgspec.Struct, frozen=True):
@@ -206,19 +192,13 @@ def estimate(
             f"every item of {scores} is rated; give scores of more conversations than were rated, "
             "or take the mean of the ratings"
         )
-    ratings = aligned.ratings[rated]
-    remarks = aligned.remarks
+    ratings, remarks = aligned.ratings[rated], aligned.remarks
     if scale is None and ratings.min() >= 0 and ratings.max() <= 1:
         scale = (0.0, 1.0)
         remarks += ("the scale is taken to be 0 to 1; state it with --scale LOW HIGH",)
-    return EstimateResult(
-        aligned.unit,
-        len(rated),
-        others,
-        mean(ratings, groups=aligned.groups(rated), bounds=scale, level=level),
-        tuple(_powered(aligned, name, scale, level) for name in aligned.columns),
-        remarks,
-    )
+    alone = mean(ratings, groups=aligned.groups(rated), bounds=scale, level=level)
+    powered = tuple(_powered(aligned, name, scale, level) for name in aligned.columns)
+    return EstimateResult(aligned.unit, len(rated), others, alone, powered, remarks)
 
 
 def _powered(aligned: Aligned, name: str, scale: Bounds | None, level: float) -> MetricEstimate:
@@ -227,15 +207,11 @@ def _powered(aligned: Aligned, name: str, scale: Bounds | None, level: float) ->
     # Any filling is unbiased.
     values = np.where(there, column.given, column.given[there].mean() if there.any() else 0.0)
     rated, others = aligned.rated, np.flatnonzero(np.isnan(aligned.ratings))
+    groups, other_groups = aligned.groups(rated), aligned.groups(others)
     powered = prediction_powered_mean(
-        aligned.ratings[rated],
-        values[rated],
-        values[others],
-        groups=aligned.groups(rated),
-        unlabelled_groups=aligned.groups(others),
-        bounds=scale,
-        level=level,
-    )
+        aligned.ratings[rated], values[rated], values[others],
+        groups=groups, unlabelled_groups=other_groups, bounds=scale, level=level,
+    )  # fmt: skip
     saved = powered.worth - len(rated) if math.isfinite(powered.worth) else None
     if saved is None:
         says = [f"{name} tells every rating exactly; nothing more can be said"]
@@ -243,14 +219,13 @@ def _powered(aligned: Aligned, name: str, scale: Bounds | None, level: float) ->
         says = [f"{name} saves no labels here: take the labels alone"]
     else:
         says = [f"{name} is worth {saved:.0f} more labels beside the {len(rated)} there are"]
-    sides = [
-        mean(values[part], groups=aligned.groups(part), level=UNLIKE) for part in (rated, others)
-    ]
-    halves = [side.high - side.value for side in sides if side.high is not None]
-    if len(halves) == 2 and abs(sides[0].value - sides[1].value) > math.hypot(*halves):
+    first = mean(values[rated], groups=groups, level=UNLIKE)
+    second = mean(values[others], groups=other_groups, level=UNLIKE)
+    halves = [side.high - side.value for side in (first, second) if side.high is not None]
+    if len(halves) == 2 and abs(first.value - second.value) > math.hypot(*halves):
         says.append(
-            f"the rated items differ from the others in {name} ({sides[0].value:.3f} against "
-            f"{sides[1].value:.3f}): they are hardly a random sample, and then the mean is biased"
+            f"the rated items differ from the others in {name} ({first.value:.3f} against "
+            f"{second.value:.3f}): they are hardly a random sample, and then the mean is biased"
         )
     if lost := int((~there).sum()):
         says.append(f"{plural(lost, 'item')} on which {name} failed: taken as its mean")
@@ -315,38 +290,29 @@ def calibrate(
             f"the scale is taken to be {scale[0]:g} to {scale[1]:g}, the lowest and highest "
             "rating given; state it with --scale LOW HIGH if it is wider"
         )
-    maps = [_map(aligned, name, scale, level, seed, says) for name in aligned.columns]
+    maps, rated = [], aligned.rated
+    for name, column in aligned.columns.items():
+        places = rated[~np.isnan(column.values[rated])]
+        if len(places) < FEW:
+            raise InputError(
+                f"{name}: {len(places)} of {len(rated)} rated items have a score with status ok; "
+                f"at least {FEW} are needed (choose other metrics with -m)"
+            )
+        if lost := len(rated) - len(places):
+            says.append(f"{name}: {lost} rated items without a score are left out")
+        values, ratings = column.values[places], aligned.ratings[places]
+        groups = aligned.groups(places)
+        agreement = None
+        if np.ptp(values) > 0 and np.ptp(ratings) > 0:
+            agreement = correlation(values, ratings, groups=groups, seed=seed)
+            if agreement.side(0) == "below":
+                says.append(f"{name}: higher scores go with lower ratings; its map is flat")
+        fit = fit_human_scale(values, ratings, scale=scale, groups=groups, level=level, seed=seed)
+        if fit.radius is None:
+            few = f"too few items for a band of {level:.0%}; the band is the whole scale"
+            says.append(f"{name}: {few}")
+        maps.append(MetricMap(name, column.signatures[0], fit, agreement, len(places)))
     return Calibration("grice-calibration/1", aligned.unit, tuple(maps), tuple(says))
-
-
-def _map(
-    aligned: Aligned,
-    name: str,
-    scale: tuple[float, float],
-    level: float,
-    seed: int,
-    says: list[str],
-) -> MetricMap:
-    column, rated = aligned.columns[name], aligned.rated
-    places = rated[~np.isnan(column.values[rated])]
-    if len(places) < FEW:
-        raise InputError(
-            f"{name}: {len(places)} of {len(rated)} rated items have a score with status ok; at "
-            f"least {FEW} are needed (choose other metrics with -m)"
-        )
-    if len(places) < len(rated):
-        says.append(f"{name}: {len(rated) - len(places)} rated items without a score are left out")
-    values, ratings = column.values[places], aligned.ratings[places]
-    groups = aligned.groups(places)
-    agreement = None
-    if np.ptp(values) > 0 and np.ptp(ratings) > 0:
-        agreement = correlation(values, ratings, groups=groups, seed=seed)
-        if agreement.side(0) == "below":
-            says.append(f"{name}: higher scores go with lower ratings; its map is flat")
-    fitted = fit_human_scale(values, ratings, scale=scale, groups=groups, level=level, seed=seed)
-    if fitted.radius is None:
-        says.append(f"{name}: too few items for a band of {level:.0%}; the band is the whole scale")
-    return MetricMap(name, column.signatures[0], fitted, agreement, len(places))
 
 
 def read_calibration(file: str) -> Calibration:
@@ -391,14 +357,14 @@ def apply(
                 continue
             band = fitted.map.at(value) if status == OK else None
             yield Calibrated(
-                names[item >> TURN_BITS],
-                turn_of(item),
-                fitted.metric,
-                band.value if band else None,
-                band.low if band else None,
-                band.high if band else None,
-                fitted.map.level,
-                None if math.isnan(value) else value,
-                STATUSES[status],
-                f"{fitted.signature}|human:{fingerprint}",
+                conversation=names[item >> TURN_BITS],
+                turn=turn_of(item),
+                metric=fitted.metric,
+                value=band.value if band else None,
+                low=band.low if band else None,
+                high=band.high if band else None,
+                level=fitted.map.level,
+                score=None if math.isnan(value) else value,
+                status=STATUSES[status],
+                signature=f"{fitted.signature}|human:{fingerprint}",
             )

@@ -160,14 +160,8 @@ def _of_turn(score: Score, turn: int) -> Score:
 class FlaggedTurn(msgspec.Struct, frozen=True, kw_only=True):
     """A reply that is worth a look; without texts, its quotes are empty.
 
-    Attributes:
-        probability: That a person would mark it; None for a certain flaw.
-        flaw: The category of the strongest feature, or of the first certain flaw.
-        metric: The metric of that feature; None, as ``value``, for a certain flaw.
-        words: Quoted spans of its evidence or findings, without Markdown.
-        effects: Contribution of each metric to the log odds.
-        before: The last turn before it that is no instruction and no traffic of tools.
-        file: The file of its conversation, if several were scored together.
+    ``probability`` is that of a mark by a person; it, ``metric`` and ``value`` are None for a
+    certain flaw. ``flaw`` is the category of the strongest feature, or of the first certain flaw.
     """
 
     rank: int = 0
@@ -178,13 +172,13 @@ class FlaggedTurn(msgspec.Struct, frozen=True, kw_only=True):
     metric: str | None = None
     value: float | None = None
     reason: str | None
-    words: tuple[str, ...] = ()
-    effects: dict[str, float] = {}
+    words: tuple[str, ...] = ()  # quoted spans of its evidence or findings, without Markdown
+    effects: dict[str, float] = {}  # contribution of each metric to the log odds
     evidence: tuple[Evidence, ...] = ()
     speaker: str = ""
-    before: str = ""
+    before: str = ""  # the last turn before it that is no instruction and no traffic of tools
     reply: str = ""
-    file: str | None = None
+    file: str | None = None  # of its conversation, if several were scored together
     findings: tuple[Finding, ...] = ()
 
     @property
@@ -241,24 +235,15 @@ class FlaggedTurn(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Review(msgspec.Struct, frozen=True):
-    """The first replies of a run, in the order of review.
+    """The first replies of a run, in the order of review."""
 
-    Attributes:
-        turns: Replies with a score of any feature.
-        witnesses: Number of replies that each metric counts for.
-        missing: Metrics that were not run and would count.
-        stack: Name and hash of the classifier.
-        certain: Number of replies with a certain flaw, by the code of the rule.
-        unused: Metrics that were run and do not count.
-    """
-
-    turns: int
+    turns: int  # replies with a score of any feature
     items: tuple[FlaggedTurn, ...]
-    witnesses: dict[str, int]
-    missing: tuple[str, ...]
-    stack: str
-    certain: dict[str, int] = {}
-    unused: tuple[str, ...] = ()
+    witnesses: dict[str, int]  # replies that each metric counts for
+    missing: tuple[str, ...]  # metrics that were not run and would count
+    stack: str  # name and hash of the classifier
+    certain: dict[str, int] = {}  # replies with a certain flaw, by the code of the rule
+    unused: tuple[str, ...] = ()  # metrics that were run and do not count
 
 
 class Reviewer:
@@ -300,7 +285,15 @@ class Reviewer:
             if findings := certain[turn]:
                 self._findings.update(finding.rule for finding in findings)
                 if len(kept := self._certain[findings[0].rule]) < self._top:
-                    kept.append(_certain(findings, file).with_texts(talk))
+                    item = FlaggedTurn(
+                        conversation=scores[0].conversation,
+                        turn=turn,
+                        flaw=RULES[findings[0].rule],
+                        reason=_reason(findings),
+                        file=file,
+                        findings=tuple(findings),
+                    )
+                    kept.append(item.with_texts(talk))
             if not (effects := stack.effects(seen)):
                 continue
             probability = stack.probability(effects.values())
@@ -386,7 +379,7 @@ def _certain_flaws(
     for score in scores:
         if score.turn is not None and EMPTY_FLAG in score.flags and not found[score.turn]:
             message = score.reason or "the reply is empty"
-            finding = Finding(EMPTY.code, score.conversation, score.turn, message)
+            finding = Finding(EMPTY, score.conversation, score.turn, message)
             found[score.turn].append(finding)
     codes = list(RULES)
     for findings in found.values():
@@ -396,19 +389,6 @@ def _certain_flaws(
 
 def _reason(findings: Iterable[Finding]) -> str:
     return "; ".join(finding.message for finding in findings)
-
-
-def _certain(findings: Sequence[Finding], file: str | None) -> FlaggedTurn:
-    """Return a reply with certain flaws, listed under the first of them."""
-    first = findings[0]
-    return FlaggedTurn(
-        conversation=first.conversation,
-        turn=first.turn,
-        flaw=RULES[first.rule].title,
-        reason=_reason(findings),
-        file=file,
-        findings=tuple(findings),
-    )
 
 
 def _probable(

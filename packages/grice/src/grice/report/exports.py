@@ -6,15 +6,14 @@ import csv
 import io
 import re
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
-from xml.etree import ElementTree
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
 import grice
 from grice.data import to_json
 from grice.files import write_text
-from grice.report.html import evaluation_page
+from grice.report.html import environment, evaluation_page
 from grice.tables import bracketed, with_interval
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from grice.evaluation.gate import GateResult
-    from grice.evaluation.meta import Block, Row
+    from grice.evaluation.meta import Block
     from grice.stats.estimate import Estimate
 
 SIDES = ("", "_low", "_high")
@@ -35,6 +34,13 @@ FIELDS = (
     "baseline", *(f"difference{side}" for side in SIDES),
     "p_value", "cluster", "kept_given", "ceiling", "why", "caveats", "signature",
 )  # fmt: skip
+FORMULA = re.compile(r"\s*[=+\-@＝＋－＠]")
+NUMBER = re.compile(r"-?\d+(\.\d+)?(e[+-]?\d+)?")
+TEX = str.maketrans(
+    {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    | {char: f"\\{char}" for char in "&%$#_{}"}
+)
+MARKDOWN = str.maketrans({char: f"\\{char}" for char in "\\`*_[]|<>"})
 
 
 def write_results(
@@ -85,11 +91,9 @@ def _records(blocks: Sequence[Block]) -> Iterator[dict[str, object]]:
     for block in blocks:
         about = {"data": block.data, "aspect": block.aspect}
         for row in block.rows:
-            kept = [
-                f"{partial.given} {partial.kept:.3f}"
-                for partial in row.confounds
-                if partial.kept is not None
-            ]
+            kept = (
+                f"{each.given} {each.kept:.3f}" for each in row.confounds if each.kept is not None
+            )
             yield about | {
                 "level": block.level,
                 **{name: getattr(row, name) for name in SAME},
@@ -118,18 +122,12 @@ def _records(blocks: Sequence[Block]) -> Iterator[dict[str, object]]:
             }
 
 
-def _bounds(name: str, estimate: Estimate | None) -> dict[str, object]:
+def _bounds(name: str, estimate: Estimate | None) -> dict[str, str]:
     if estimate is None:
         return {}
     figures = (estimate.value, estimate.low, estimate.high)
-    return {
-        f"{name}{side}": "" if figure is None else f"{figure:.6f}"
-        for side, figure in zip(SIDES, figures, strict=True)
-    }
-
-
-FORMULA = re.compile(r"\s*[=+\-@＝＋－＠]")
-NUMBER = re.compile(r"-?\d+(\.\d+)?(e[+-]?\d+)?")
+    cells = ("" if figure is None else f"{figure:.6f}" for figure in figures)
+    return {f"{name}{side}": cell for side, cell in zip(SIDES, cells, strict=True)}
 
 
 def _no_formula(cell: object) -> object:
@@ -139,106 +137,33 @@ def _no_formula(cell: object) -> object:
     return f"'{cell}"
 
 
-_SPECIAL = {"\\": "\\textbackslash{}", "~": "\\textasciitilde{}", "^": "\\textasciicircum{}"}
-_SPECIAL |= {char: f"\\{char}" for char in "&%$#_{}"}
-
-
-TABLE = r"""\begin{table}
-\centering
-\begin{tabular}{lrlrlr}
-\toprule
-metric & Spearman & 95\,\%% & Pearson & difference to the baseline & $n$ \\
-\midrule
-%s\bottomrule
-\end{tabular}
-\caption{%s}
-\end{table}
-"""
-
-
 def as_latex(blocks: Sequence[Block]) -> str:
     """Return a table per set, a line per metric, for the package ``booktabs``."""
-    return "\n".join(
-        TABLE % ("".join(f"{_line(row)} \\\\\n" for row in block.rows), _caption(block))
-        for block in blocks
-    )
-
-
-def _line(row: Row) -> str:
-    if row.spearman is None or row.pearson is None:
-        why = f"\\multicolumn{{4}}{{l}}{{{_tex(row.why)}}}"
-        return f"{_tex(row.metric)} & {why} & {row.n}"
-    name = f"\\emph{{{_tex(row.metric)}}}" if row.trivial else _tex(row.metric)
-    versus = "" if row.versus is None else with_interval(row.versus, "+.3f", ".3f")
-    return (
-        f"{name} & {row.spearman.value:.3f} & {bracketed(row.spearman)} & "
-        f"{row.pearson.value:.3f} & {versus} & {row.n}"
-    )
-
-
-def _caption(block: Block) -> str:
-    parts = [f"{_tex(block.data)}, {_tex(block.aspect)}, {block.level} level, {block.items} items"]
-    if block.groups:
-        parts[0] += f" in {block.groups} groups, which the intervals take together"
-    baseline = _tex(block.baseline)
-    parts.append(f"Emphasised: trivial baselines; the one compared with is {baseline}")
-    if block.ceiling:
-        parts.append(f"Ceiling (Pearson) {with_interval(block.ceiling)}")
-    return ". ".join(parts) + "."
-
-
-def _tex(text: str) -> str:
-    return "".join(_SPECIAL.get(char, char) for char in text)
+    return _rendered("meta.tex.j2", blocks=blocks, bracketed=bracketed, interval=with_interval)
 
 
 def junit(result: GateResult, source: str) -> str:
     """Return the checks as test cases of one suite; an uncertain one that counts is a failure."""
     passing = ("passed", "uncertain") if result.allow_uncertain else ("passed",)
     failing = [check for check in result.checks if check.verdict not in passing]
-    suite = ElementTree.Element(
-        "testsuite",
-        name="grice gate",
-        tests=str(len(result.checks)),
-        failures=str(len(failing)),
-        errors="0",
-    )
-    for check in result.checks:
-        name = _visible(f"{check.metric}: {check.what} against {check.bar:g}")
-        case = ElementTree.SubElement(suite, "testcase", classname="grice.gate", name=name)
-        if check in failing:
-            problem = ElementTree.SubElement(
-                case, "failure", type=check.verdict, message=_visible(check.says)
-            )
-            problem.text = _visible(f"{source}: {check.metric}: {check.says}")
-        else:
-            ElementTree.SubElement(case, "system-out").text = _visible(check.says)
-    root = ElementTree.Element("testsuites")
-    root.append(suite)
-    ElementTree.indent(root)
-    return ElementTree.tostring(root, encoding="unicode", xml_declaration=False) + "\n"
+    return _rendered("junit.xml.j2", checks=result.checks, failing=failing, source=source)
 
 
 def markdown(result: GateResult, source: str) -> str:
     """Return the checks as a Markdown table under a line that says how it came out."""
-    outcome = "passed" if result.passed else "failed"
-    lines = [
-        f"**grice gate: {outcome}** ({_cell(source)})",
-        "",
-        "| metric | check | verdict |",
-        "|---|---|---|",
-    ]
-    for check in result.checks:
-        allowed = check.verdict == "uncertain" and result.allow_uncertain
-        verdict = "uncertain, allowed" if allowed else check.verdict
-        lines.append(f"| {_cell(check.metric)} | {_cell(check.says)} | {verdict} |")
-    return "\n".join(lines) + "\n"
+    return _rendered("gate.md.j2", result=result, source=source)
+
+
+def _rendered(name: str, **fields: Any) -> str:  # noqa: ANN401 - whatever the template shows
+    templates = environment()
+    templates.filters |= {
+        "visible": _visible,
+        "tex": lambda text: text.translate(TEX),
+        "cell": lambda text: _visible(text).translate(MARKDOWN),
+    }
+    return templates.get_template(name).render(fields).rstrip("\n") + "\n"
 
 
 def _visible(text: str) -> str:
     """Return the text without characters that XML cannot hold."""
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
-
-
-def _cell(text: str) -> str:
-    special = str.maketrans({c: f"\\{c}" for c in "\\`*_[]|<>"})
-    return _visible(text).translate(special)

@@ -60,10 +60,10 @@ def hashes(sources: Sequence[str]) -> str:
 
 
 def environment() -> jinja2.Environment:
-    """Return where the templates are found; every text in them is escaped."""
+    """Return where the templates are found; every text in those of HTML and XML is escaped."""
     templates = jinja2.Environment(
         loader=jinja2.PackageLoader(PACKAGE, "assets"),
-        autoescape=True,
+        autoescape=lambda name: name is None or not name.endswith((".md.j2", ".tex.j2")),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

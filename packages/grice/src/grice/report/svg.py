@@ -12,20 +12,17 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from grice.stats.inputs import Floats
-
 BINS = 20
 """Bins of a histogram, at most 24: a browser keeps the set of a speaker's bins in 31 bits."""
 HEIGHT = 66.0
 """Height of the highest bar of a histogram."""
-SCATTER_TOP, SCATTER_BASE = 6.0, 176.0
+WIDTH = 320
+"""Width of each drawing in its own units."""
 MOST = 600
 """Points of a scatter plot that are drawn; of more an evenly spread part."""
 JITTER = 0.02
 """Ratings lie on few steps: each point moves by at most this share of the range, always alike."""
 STEPS = 24
-WIDTH = 320
-"""Width of each drawing in its own units."""
 
 
 class Axis(NamedTuple):
@@ -47,29 +44,6 @@ class Axis(NamedTuple):
         return min(max(self(value), ends[0]), ends[1])
 
 
-def bin_edges(
-    bounds: tuple[float, float], smallest: float | None, largest: float | None
-) -> tuple[float, ...]:
-    """Return the edges of the bins, ascending, one more than there are bins."""
-    low, high = bounds
-    if math.isfinite(low) and math.isfinite(high) and low < high:
-        width = (high - low) / BINS
-        return tuple(float(f"{low + i * width:.15g}") for i in range(BINS + 1))
-    low = low if math.isfinite(low) else (0.0 if smallest is None else smallest)
-    high = high if math.isfinite(high) else (low if largest is None else largest)
-    if high <= low:
-        high = low + 1.0
-    step = _round_step((high - low) / BINS)
-    first, last = math.floor(low / step), math.ceil(high / step)
-    return tuple(float(f"{i * step:.15g}") for i in range(first, max(last, first + 1) + 1))
-
-
-def _round_step(least: float) -> float:
-    """Return the smallest of 1, 2, 5, 10, … (times a power of ten) that is at least ``least``."""
-    power = 10.0 ** math.floor(math.log10(least))
-    return next(power * factor for factor in (1, 2, 5, 10, 20) if power * factor >= least)
-
-
 class Bar(NamedTuple):
     """One bar of a histogram: its text when pointed at, its ends on the axis, its height."""
 
@@ -80,7 +54,10 @@ class Bar(NamedTuple):
 
 
 class Histogram:
-    """Counts values as they come.
+    """Counts values as they come, in bins between the bounds of a metric.
+
+    Where a bound is infinite, ``extent`` (the least and the largest value, in the wrong order if
+    there is none) decides.
 
     Attributes:
         edges: Edges of the bins; a bin holds its lower edge, the last one both.
@@ -88,10 +65,13 @@ class Histogram:
         outside: How many values lay outside the edges.
     """
 
-    def __init__(self, edges: tuple[float, ...]) -> None:
-        self.edges = edges
-        self.counts = [0] * (len(edges) - 1)
+    def __init__(self, bounds: tuple[float, float], extent: tuple[float, float]) -> None:
+        self.edges = _bin_edges(bounds, extent)
+        self.counts = [0] * (len(self.edges) - 1)
         self.outside = 0
+        self.axis = Axis(self.edges[0], self.edges[-1], 1.0, WIDTH - 1.0)
+        # So many tell a hundredth of the axis apart.
+        self.decimals = min(max(2 - math.floor(math.log10(self.edges[-1] - self.edges[0])), 0), 9)
 
     def add(self, value: float) -> int:
         """Count a value and return the number of its bin."""
@@ -99,16 +79,6 @@ class Histogram:
         self.counts[place] += 1
         self.outside += not self.edges[0] <= value <= self.edges[-1]
         return place
-
-    @property
-    def axis(self) -> Axis:
-        """The axis of the values, as wide as a drawing."""
-        return Axis(self.edges[0], self.edges[-1], 1.0, WIDTH - 1.0)
-
-    @property
-    def decimals(self) -> int:
-        """How many decimals its numbers have."""
-        return decimals(self.edges[-1] - self.edges[0])
 
     def ticks(self) -> Iterator[tuple[float, str]]:
         """Yield place and text of the ticks: both ends, and the edge in the middle."""
@@ -127,9 +97,21 @@ class Histogram:
             yield Bar(label, self.axis.inside(low), self.axis.inside(high), height)
 
 
-def decimals(span: float) -> int:
-    """Return how many decimals tell a hundredth of ``span`` apart."""
-    return min(max(2 - math.floor(math.log10(span)), 0), 9)
+def _bin_edges(bounds: tuple[float, float], extent: tuple[float, float]) -> tuple[float, ...]:
+    """Return the edges of the bins, ascending, one more than there are bins."""
+    low, high = bounds
+    if math.isfinite(low) and math.isfinite(high) and low < high:
+        width = (high - low) / BINS
+        return tuple(float(f"{low + i * width:.15g}") for i in range(BINS + 1))
+    smallest, largest = extent if extent[0] <= extent[1] else (0.0, -math.inf)
+    low = low if math.isfinite(low) else smallest
+    high = high if math.isfinite(high) else largest
+    high = high if high > low else low + 1.0
+    least = (high - low) / BINS
+    power = 10.0 ** math.floor(math.log10(least))
+    step = next(power * factor for factor in (1, 2, 5, 10, 20) if power * factor >= least)
+    first, last = math.floor(low / step), math.ceil(high / step)
+    return tuple(float(f"{i * step:.15g}") for i in range(first, max(last, first + 1) + 1))
 
 
 def number(value: float, places: int) -> str:
@@ -141,11 +123,10 @@ class Scatter(NamedTuple):
     """A scatter plot, 208 high.
 
     Attributes:
-        points: Centres of the points.
+        points: Centres of the points that are drawn.
         line: Ends of the regression line.
         band: Outline of its 95 % band, as points of a polygon.
         x_ticks, y_ticks: Place and text of the ticks of the ratings and of the metric.
-        drawn: How many points are drawn.
     """
 
     points: tuple[tuple[float, float], ...]
@@ -153,53 +134,41 @@ class Scatter(NamedTuple):
     band: str
     x_ticks: tuple[tuple[float, str], ...]
     y_ticks: tuple[tuple[float, str], ...]
-    drawn: int
 
 
 def scatter(pairs: Sequence[tuple[float, float]]) -> Scatter:
     """Return the plot of (rating, value) pairs of which neither side is constant."""
     data = np.asarray(pairs, np.float64)
     low, high, span = data.min(axis=0), data.max(axis=0), np.ptp(data, axis=0)
-    grid = np.linspace(low[0], high[0], STEPS)
-    middle, spread = _line(data[:, 0], data[:, 1], grid)
     across = Axis(low[0], high[0], 34.0, 314.0)
-    up = Axis(low[1], high[1], SCATTER_BASE, SCATTER_TOP)
+    up = Axis(low[1], high[1], 176.0, 6.0)
 
-    def x(rating: float) -> float:
-        return round(across(rating), 1)
+    def at(rating: float, value: float) -> tuple[float, float]:
+        return round(across(rating), 1), round(up.inside(value), 1)
 
-    def y(value: float) -> float:
-        return round(up.inside(value), 1)
-
-    outline = [(x(a), y(b)) for a, b in zip(grid, middle + spread, strict=True)]
-    outline += [(x(a), y(b)) for a, b in zip(grid[::-1], (middle - spread)[::-1], strict=True)]
+    grid = np.linspace(low[0], high[0], STEPS)
+    # Least squares, and half the width of the 95 % band.
+    ratings, values = data.T
+    centre = float(ratings.mean())
+    squares = float(((ratings - centre) ** 2).sum())
+    slope = float(((ratings - centre) * (values - values.mean())).sum()) / squares
+    start = float(values.mean()) - slope * centre
+    rest = values - slope * ratings - start
+    error = float(np.sqrt((rest**2).sum() / max(1, len(data) - 2)))
+    middle = slope * grid + start
+    spread = 1.96 * error * np.sqrt(1 / len(data) + (grid - centre) ** 2 / squares)
+    outline = [*map(at, grid, middle + spread), *map(at, grid[::-1], (middle - spread)[::-1])]
     drawn = data[:: max(1, -(-len(data) // MOST))]
     # Low-discrepancy shifts: the same page for the same data.
     shift = (np.arange(len(drawn)) * 0.6180339887) % 1 - 0.5
     moved = drawn[:, 0] + shift * 2 * JITTER * span[0]
+    ticks = [[low[i], low[i] + span[i] / 2, low[i] + span[i]] for i in (0, 1)]
+    texts = [[f"{t:.1f}" if span[i] > 2 else f"{t:.2f}" for t in ticks[i]] for i in (0, 1)]
+    places = list(map(at, *ticks))
     return Scatter(
-        tuple((x(a), y(b)) for a, b in zip(moved, drawn[:, 1], strict=True)),
-        (x(grid[0]), y(middle[0]), x(grid[-1]), y(middle[-1])),
+        tuple(map(at, moved, drawn[:, 1])),
+        (*at(grid[0], middle[0]), *at(grid[-1], middle[-1])),
         " ".join(f"{a},{b}" for a, b in outline),
-        tuple((x(tick), text) for tick, text in _ticks(low[0], span[0])),
-        tuple((y(tick), text) for tick, text in _ticks(low[1], span[1])),
-        len(drawn),
+        tuple(zip((x for x, _ in places), texts[0], strict=True)),
+        tuple(zip((y for _, y in places), texts[1], strict=True)),
     )
-
-
-def _line(x: Floats, y: Floats, grid: Floats) -> tuple[Floats, Floats]:
-    """Return the least-squares line of y on x, and half the width of its 95 % band."""
-    centre = float(x.mean())
-    squares = float(((x - centre) ** 2).sum())
-    slope = float(((x - centre) * (y - y.mean())).sum()) / squares
-    start = float(y.mean()) - slope * centre
-    rest = y - slope * x - start
-    error = float(np.sqrt((rest**2).sum() / max(1, len(x) - 2)))
-    inside = 1 / len(x) + (grid - centre) ** 2 / squares
-    return slope * grid + start, np.asarray(1.96 * error * np.sqrt(inside))
-
-
-def _ticks(low: float, span: float) -> Iterator[tuple[float, str]]:
-    """Yield the ends and the middle, with their texts."""
-    for tick in (low, low + span / 2, low + span):
-        yield tick, f"{tick:.1f}" if span > 2 else f"{tick:.2f}"

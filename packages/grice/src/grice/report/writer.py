@@ -10,7 +10,7 @@ import tempfile
 from array import array
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
 import numpy as np
@@ -24,13 +24,13 @@ from grice.files import cannot_write, destination, writing
 from grice.metrics.registry import find_metrics
 from grice.report.html import asset, environment, head
 from grice.report.shown import EVIDENCE_LIMIT, shown_line, snippet
-from grice.report.svg import Histogram, bin_edges, number
+from grice.report.svg import Histogram, number
 from grice.scoring.blended import written_column
 from grice.scoring.summary import SummaryBuilder, notes
 from grice.text.markup import as_read
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Container, Iterable, Iterator, Sequence
 
     from grice.data import Conversation, Json, Score
     from grice.evaluation.review import FlaggedTurn
@@ -50,8 +50,7 @@ EVERYBODY = ("all",)
 SPEAKERS = 100
 """Speakers that can be chosen by name; others share the number :data:`OTHER`."""
 WHOLE, OTHER = -1, -2
-CHUNK_LINES = 50
-CHUNK_BYTES = 256 * 1024
+CHUNK_LINES, CHUNK_BYTES = 50, 256 * 1024
 """A chunk closes at whichever comes first: a browser unpacks one in a few milliseconds."""
 
 
@@ -61,39 +60,36 @@ def compress(data: bytes) -> bytes:
 
 
 class ChunkSpool:
-    """Lines of bytes, written once, then read back; holds at most one chunk in memory."""
+    """Lines of bytes, written once, then read back; holds at most one chunk in memory.
+
+    ``starts`` holds the number of the first line of each chunk, counted from 0.
+    """
 
     def __init__(self, folder: Path | None) -> None:
         self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 (closed by close)
         self._sizes = array("Q")
-        self._starts = array("Q")
         self._open: list[bytes] = []
-        self._open_bytes = 0
-        self._lines = 0
+        self._open_bytes = self._lines = 0
+        self.starts: list[int] = []
 
     def append(self, line: bytes) -> None:
         """Add one line, which holds no line break."""
         self._open.append(line)
         self._open_bytes += len(line)
         if len(self._open) >= CHUNK_LINES or self._open_bytes >= CHUNK_BYTES:
-            self._flush()
+            self.flush()
 
-    def _flush(self) -> None:
+    def flush(self) -> None:
+        """Write the last chunk."""
         if self._open:
-            self._starts.append(self._lines)
+            self.starts.append(self._lines)
             self._sizes.append(self._file.write(compress(b"\n".join(self._open))))
             self._lines += len(self._open)
-            self._open = []
-            self._open_bytes = 0
-
-    def starts(self) -> list[int]:
-        """Return the number of the first line of each chunk, counted from 0."""
-        self._flush()
-        return self._starts.tolist()
+            self._open, self._open_bytes = [], 0
 
     def chunks(self) -> Iterator[bytes]:
         """Yield the compressed chunks in order; unpacked, each is its lines with breaks between."""
-        self._flush()
+        self.flush()
         self._file.seek(0)
         for size in self._sizes:
             yield self._file.read(size)
@@ -108,54 +104,45 @@ class ChunkSpool:
         self._file.close()
 
 
-class Index:
-    """Columns that the page sorts and filters by, and the histograms, which count every row.
+def _index(
+    rows: Iterable[bytes],
+    kept: Container[int] | None,
+    histograms: Sequence[Histogram],
+    speakers: Sequence[str],
+) -> dict[str, list[Any]]:
+    """Count rows of :meth:`ReportWriter.add` in histograms, and return columns of those kept.
 
     ``cells[metric][conversation]`` holds for each speaker with scores three entries in a flat list:
     the speaker's number, a bit set of what there is (bit ``b``: a value in bin ``b``; then one bit
     for ``abstained``, one for ``failed``), and the speaker's lowest value or null.
     """
-
-    def __init__(self, histograms: Sequence[Histogram], speakers: Sequence[str]) -> None:
-        self._histograms = histograms
-        self._numbers = {name: i for i, name in enumerate(speakers)}
-        self.ids: list[str] = []
-        self._turns: list[int] = []
-        self._cast: list[list[int]] = []
-        self._cells: list[list[list[float | int | None]]] = [[] for _ in histograms]
-
-    def add(self, line: bytes, *, keep: bool) -> None:
-        """Count a row of :meth:`ReportWriter.add`, and list it if it is kept."""
-        name, turns, speakers, scored = json.loads(line)
-        numbers = [self._numbers.get(speaker, OTHER) for speaker in speakers]
-        summaries: list[dict[int, tuple[int, float | None]]] = [{} for _ in self._histograms]
-        for metric, place, status, value in scored:
-            speaker = WHOLE if place == WHOLE else numbers[place]
+    known = {name: i for i, name in enumerate(speakers)}
+    columns: dict[str, list[Any]] = {"ids": [], "turns": [], "cast": [], "speakers": list(speakers)}
+    columns["cells"] = [[] for _ in histograms]
+    for place, (name, turns, cast, scored) in enumerate(map(json.loads, rows)):
+        numbers = [known.get(speaker, OTHER) for speaker in cast]
+        summaries: list[dict[int, tuple[int, float | None]]] = [{} for _ in histograms]
+        for metric, spoken, status, value in scored:
+            speaker = WHOLE if spoken == WHOLE else numbers[spoken]
             bits, lowest = summaries[metric].get(speaker, (0, None))
-            histogram = self._histograms[metric]
+            histogram = histograms[metric]
             if value is None:
                 bits |= 1 << len(histogram.counts) + (status == "failed")
             else:
                 bits |= 1 << histogram.add(value)
                 lowest = value if lowest is None else min(lowest, value)
             summaries[metric][speaker] = bits, lowest
-        if not keep:
-            return
-        self.ids.append(name)
-        self._turns.append(turns)
-        self._cast.append(sorted(set(numbers)))
-        for cells, summary in zip(self._cells, summaries, strict=True):
+        if kept is not None and place not in kept:
+            continue
+        columns["ids"].append(name)
+        columns["turns"].append(turns)
+        columns["cast"].append(sorted(set(numbers)))
+        for cells, summary in zip(columns["cells"], summaries, strict=True):
             flat: list[float | int | None] = []
             for speaker, (bits, lowest) in summary.items():
                 flat += (speaker, bits, None if lowest is None else float(f"{lowest:.5g}"))
             cells.append(flat)
-
-    def packed(self) -> bytes:
-        """Return the columns as compressed JSON."""
-        speakers = list(self._numbers)
-        columns = {"ids": self.ids, "turns": self._turns, "cast": self._cast, "speakers": speakers}
-        whole = columns | {"cells": self._cells}
-        return compress(json.dumps(whole, separators=(",", ":")).encode())
+    return columns
 
 
 class Panel(NamedTuple):
@@ -171,7 +158,7 @@ class Panel(NamedTuple):
 
     def bound(self, value: float) -> str:
         """Return an end of the metric's range."""
-        return number(value, 9).rstrip("0").rstrip(".") if abs(value) < float("inf") else ""
+        return number(value, 9).rstrip("0").rstrip(".") if math.isfinite(value) else ""
 
     @property
     def range(self) -> str:
@@ -179,9 +166,7 @@ class Panel(NamedTuple):
         low, high = map(self.bound, (self.metric.low, self.metric.high))
         if low and high:
             return f"{low} to {high}"
-        if low or high:
-            return f"{low} or more" if low else f"{high} or less"
-        return "any number"
+        return f"{low} or more" if low else f"{high} or less" if high else "any number"
 
     @property
     def settings(self) -> dict[str, Json]:
@@ -261,7 +246,7 @@ class ReportWriter:
         try:
             self._conversations.append(shown_line(conversation, scores, self._signatures))
             # Escapes carry text that has no UTF-8 form.
-            self._rows.append(json.dumps(row, separators=(",", ":")).encode())
+            self._rows.append(_json(row))
         except OSError as error:
             raise cannot_write(self._path, error) from error
 
@@ -291,21 +276,16 @@ class ReportWriter:
                     chosen.append(line)
             self._conversations.close()
             self._conversations = chosen
+        self._conversations.flush()
         totals = {entry.metric: entry for entry in summary.metrics}
-        edges = [
-            bin_edges((metric.low, metric.high), *extent)
-            for metric, extent in zip(self._metrics, self._extents, strict=True)
-        ]
         panels = [
-            Panel(metric, totals[metric.name], Histogram(own))
-            for metric, own in zip(self._metrics, edges, strict=True)
+            Panel(metric, totals[metric.name], Histogram((metric.low, metric.high), extent))
+            for metric, extent in zip(self._metrics, self._extents, strict=True)
         ]
         # By count, then by name: equal counts must not depend on the order of the input.
         ranked = sorted(self._speakers.items(), key=lambda entry: (-entry[1], entry[0]))
         named = sorted(name for name, _ in ranked[:SPEAKERS])
-        index = Index([panel.histogram for panel in panels], named)
-        for place, line in enumerate(self._rows.lines()):
-            index.add(line, keep=kept is None or place in kept)
+        index = _index(self._rows.lines(), kept, [panel.histogram for panel in panels], named)
         templates = environment()
         templates.filters |= FILTERS
         templates.policies["json.dumps_kwargs"] = {"sort_keys": False}
@@ -319,7 +299,7 @@ class ReportWriter:
             notes=list(notes(summary)),
             command=self._command,
             version=self._version,
-            shown=len(index.ids),
+            shown=len(index["ids"]),
             open=OPEN,
             evidence_limit=EVIDENCE_LIMIT,
             head=head(self._title, style=asset("report.css"), script=script),
@@ -327,15 +307,19 @@ class ReportWriter:
             settings={
                 "metrics": [panel.settings for panel in panels],
                 "total": self._total,
-                "starts": self._conversations.starts(),
+                "starts": self._conversations.starts,
                 "places": None if kept is None else sorted(kept),
             },
-            index=index.packed(),
+            index=compress(_json(index)),
             chunks=self._conversations.chunks(),
         )
         with writing(self._path) as file:
             # A lone surrogate in a title or a command line has no UTF-8 form.
             page.dump(file, encoding="utf-8", errors="replace")
+
+
+def _json(value: object) -> bytes:
+    return json.dumps(value, separators=(",", ":")).encode()
 
 
 def _address(item: FlaggedTurn) -> str:

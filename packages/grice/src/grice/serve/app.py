@@ -74,7 +74,7 @@ class Service:
             return _json(bodies.Explained(scores))
 
         def changes() -> dict[str, object]:
-            from grice.evaluation.counterfactuals import counterfactuals
+            from grice.evaluation.perturbed import counterfactuals
 
             loaded = {metric.metric.name: metric for metric in self.engine.scorer.metrics}
             return {

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from grice.cli.derive import Count, Endpoints, Input, OutputPath, Scoring
     from grice.data import Conversation, Evidence, Score
-    from grice.evaluation.counterfactuals import Counterfactual
+    from grice.evaluation.perturbed import Counterfactual
     from grice.evaluation.review import FlaggedTurn, Review
     from grice.models.endpoint import Usage
     from grice.scoring.api import Grader
@@ -309,7 +309,7 @@ def explain(
         turn (N): index of the reply, from 0
         what_if: also try which single change of knowledge or text would lift the score
     """
-    from grice.evaluation.counterfactuals import counterfactuals
+    from grice.evaluation.perturbed import counterfactuals
     from grice.readers import find_conversation
 
     check_options(scoring)
@@ -375,7 +375,7 @@ def _described(evidence: Evidence, texts: Sequence[str]) -> list[str]:
 
 
 def _changes_view(changes: Mapping[str, Sequence[Counterfactual]]) -> View:
-    from grice.evaluation.counterfactuals import best_of_each_kind
+    from grice.evaluation.perturbed import best_of_each_kind
 
     for metric, tried in changes.items():
         yield Lines(["", f"what would lift {metric}"], style="bold")
