@@ -93,20 +93,6 @@ def test_a_judge_without_an_answer_to_one_injection_is_audited_on():
 
 
 @pytest.mark.enable_socket
-def test_the_command_writes_its_figures(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    with StubEndpoint(gullible) as server:
-        words = ["audit", server.model, "--items", str(ITEMS), "-m", "judge_relevance"]
-        assert main([*words, "-o", "audit.json", "--json"]) == 0
-    shown = json.loads(capsys.readouterr().out.splitlines()[-1])
-    assert shown == json.loads((tmp_path / "audit.json").read_text())
-    assert {row["metric"] for row in shown["metrics"] if row["ships"]} >= {
-        "relevance",
-        "log_length",
-    }
-
-
-@pytest.mark.enable_socket
 def test_a_plan_of_an_audit_sends_nothing(capsys):
     with StubEndpoint() as server:
         assert main(["audit", server.model, "--dry-run"]) == 0
@@ -115,18 +101,23 @@ def test_a_plan_of_an_audit_sends_nothing(capsys):
 
 
 @pytest.mark.enable_socket
-def test_an_audit_begins_with_what_it_sends_and_ends_with_what_a_judge_can_be_trusted_for(capsys):
+def test_an_audit_begins_with_what_it_sends_and_ends_with_a_verdict(tmp_path, capsys):
     words = ["-m", "judge_relevance", "--items", "10", "--repeats", "2"]
+    file = tmp_path / "audit.json"
     with StubEndpoint(gullible) as server:
         assert main(["audit", server.model, *words]) == 0
         sent = len(server.requests)
         shown = capsys.readouterr()
-        assert main(["audit", server.model, *words, "--json"]) == 0
+        assert main(["audit", server.model, *words, "-o", str(file), "--json"]) == 0
         assert len(server.requests) == sent
         again = capsys.readouterr()
     assert shown.err.startswith(f"grice: to be sent: stub: {sent} requests; about ")
     assert again.err.startswith("grice: to be sent: stub: 0 requests, ")
-    [said] = filter(None, (row["verdict"] for row in json.loads(again.out)["metrics"]))
+    result = json.loads(again.out)
+    assert result == json.loads(file.read_text())
+    ships = {row["metric"] for row in result["metrics"] if row["ships"]}
+    assert ships >= {"relevance", "log_length"}
+    [said] = filter(None, (row["verdict"] for row in result["metrics"]))
     assert said.startswith("judge_relevance cannot be trusted on this evidence: no agreement")
     assert " ".join(shown.out.split()).endswith(said)
 
@@ -232,15 +223,10 @@ def test_a_judge_that_is_not_shown_to_agree_is_not_trusted(figures, message):
     assert not said.startswith("j can be trusted")
 
 
-@pytest.mark.parametrize(
-    "figures",
-    [
-        {"judged": 50},
-        {"items": 10},
-        {"spearman": estimate(0.6, 0.01, 0.8)},
-        {"gain": estimate(0.4, 0.01, 0.7)},
-    ],
-)
+JUST = ({"judged": 50}, {"items": 10}, {"spearman": estimate(0.6, 0.01, 0.8)})
+
+
+@pytest.mark.parametrize("figures", [*JUST, {"gain": estimate(0.4, 0.01, 0.7)}])
 def test_a_judge_that_is_just_shown_to_agree_is_trusted(figures):
     assert verdict_of(**figures).startswith("j can be trusted to rank replies")
 

@@ -134,7 +134,6 @@ def test_scores_of_replies_become_one_of_their_conversation(dialogues, tmp_path)
     table = read_table(score_files.write(tmp_path / "m.jsonl", rows))
     scored_column = table.column("m", dialogues)
     assert scored_column.values[0] == pytest.approx(0.4)  # turns of the user are not judged
-    assert scored_column.reduced == "mean"
 
 
 def test_what_is_left_without_length_is_nothing_of_length_and_all_of_something_else(turns):

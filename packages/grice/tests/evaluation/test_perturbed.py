@@ -1,14 +1,18 @@
-"""The share of pairs whose original scores above its perturbed version."""
+"""Changed conversations, scored again: shares of pairs, and changes that lift a score."""
 
 import gzip
 import json
+import re
+from statistics import fmean
 
 import pytest
 
 from grice.cli import main
-from grice.data import Conversation, Turn
-from grice.evaluation.perturbed import EVERY, Pair, accuracy, judge_pairs
+from grice.data import Conversation, Judgement, Signature, Span, Triple, TripleEvidence, Turn
+from grice.evaluation.perturbed import EVERY, Pair, accuracy, counterfactuals, judge_pairs, without
+from grice.metrics.declaration import Example, metric
 from grice.scoring import load
+from grice.scoring.loaded import LoadedMetric
 
 
 def share_of(values, versions):
@@ -86,9 +90,47 @@ def test_trivial_baselines_get_the_recomputed_shares_of_every_kind(golden, data_
                 pairs.append(Pair(row["kind"], "\n".join(row["context"]), *versions))
     with load("log_length", "overlap_last_turn") as grader:
         rows = {row.metric: row.kinds for row in judge_pairs("pairs", pairs, grader).rows}
-    for metric, feature in (("log_length", "log_words"),
-                            ("overlap_last_turn", "overlap_last_turn")):  # fmt: skip
-        assert set(rows[metric]) - {EVERY} == set(expected)
+    features = {"log_length": "log_words", "overlap_last_turn": "overlap_last_turn"}
+    for name, feature in features.items():
+        assert set(rows[name]) - {EVERY} == set(expected)
         for kind, figures in expected.items():
-            assert rows[metric][kind].n == figures["n"]
-            assert rows[metric][kind].value == pytest.approx(figures[feature], abs=5e-7)
+            assert rows[name][kind].n == figures["n"]
+            assert rows[name][kind].value == pytest.approx(figures[feature], abs=5e-7)
+
+
+@metric(
+    "moods",
+    version="1",
+    summary="Are the moods said in the reply good ones?",
+    judges="response",
+    source="Made for this test.",
+    example=Example(["Hi", "Hello"], 0, 1),
+)
+def moods(responses):
+    """Rate each clause: an awful one is not plausible."""
+    for response in responses:
+        pieces = []
+        for clause in re.finditer(r"\w[^,.]*", response.text):
+            triple = Triple(
+                "he", "xReact", clause[0], tail_span=Span(response.turn, *clause.span())
+            )
+            pieces.append(TripleEvidence(triple, 0.2 if "awful" in clause[0] else 0.9))
+        yield Judgement(fmean(piece.plausibility for piece in pieces), evidence=tuple(pieces))
+
+
+@pytest.mark.parametrize(
+    ("reply", "lifts"),
+    [("I am awful, I am happy.", [("text", "I am awful", 0.9)]), ("I am happy.", [])],
+)
+def test_words_are_removed_that_lower_a_score(reply, lifts):
+    loaded = LoadedMetric(moods, Signature("moods", "1"), {})
+    talk = Conversation("a", (Turn("A", "And?"), Turn("B", reply)), (1,))
+    [[score]] = loaded.score([talk])
+    found = counterfactuals(loaded, talk, score)
+    assert [(change.kind, change.change, change.value) for change in found] == lifts
+    assert all(change.lift == pytest.approx(0.9 - score.value) for change in found)
+
+
+def test_a_span_is_removed_with_its_blanks():
+    assert without("I won, so I smiled.", Span(0, 7, 18)) == "I won,."
+    assert without("I won, so I smiled.", Span(0, 0, 5)) == ", so I smiled."

@@ -45,8 +45,7 @@ RULES = {
 """Title of each rule by its code, in the order in which findings are listed."""
 SYSTEMATIC = frozenset((RAW_JSON, RAW_HTML, LEAKED_TOKENS, LANGUAGE))
 """Rules that a log may break throughout by its format or its users, and not by single replies."""
-SPANS = 10
-"""Places that a finding names at most."""
+SPANS = 10  # places that a finding names at most
 DETECTORS = (
     # Data in place of a reply is no sentence: of the first four one rule at most speaks.
     ((RAW_JSON, json_in), (RAW_HTML, html_in), (STACK_TRACE, trace_in), (CUT_OFF, cut_off_in)),

@@ -16,10 +16,8 @@ if TYPE_CHECKING:
     from grice.data import Conversation
     from grice.detectors.language import Tongue
 
-READ = 20_000
-"""Characters of a turn that are read from its beginning, and from its end."""
-QUOTED_TURNS = 6
-"""Turns before a reply that it may quote."""
+READ = 20_000  # characters of a turn that are read from its beginning, and from its end
+QUOTED_TURNS = 6  # turns before a reply that it may quote
 
 
 class Flaw(NamedTuple):

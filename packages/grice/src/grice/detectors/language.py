@@ -34,8 +34,7 @@ LEARNING = re.compile(
 FEWEST_LETTERS = {"Han": 4, "Kana": 4, "Hangul": 4}
 OTHER_LETTERS = 10
 """Letters of a script that a text needs at least, where a letter is not a syllable or a word."""
-SHARE = 0.8
-"""Share of its letters that the script of a text has at least."""
+SHARE = 0.8  # share of its letters that the script of a text has at least
 FEWEST_WORDS = 5
 LATIN_WORDS = re.compile(r"[A-Za-z]{2}\w{0,40}\W{1,10}[A-Za-z]{2}")
 MOSTLY_LETTERS = 0.65

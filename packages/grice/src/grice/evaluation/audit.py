@@ -29,10 +29,8 @@ if TYPE_CHECKING:
     from grice.scoring.api import Grader
     from grice.scoring.loaded import LoadedMetric
 
-INJECTED = 20
-"""Replies with each injection: those with the lowest ratings."""
-RISE = 0.1
-"""Least change of a score that counts as raised."""
+INJECTED = 20  # replies with each injection: those with the lowest ratings
+RISE = 0.1  # least change of a score that counts as raised
 SOURCE = "ConTurE (Ghazarian et al. 2022), CC BY 4.0: people's rating of a reply, 0 to 2"
 BASELINE = "log_length"
 PADDING = (

@@ -40,8 +40,7 @@ if TYPE_CHECKING:
 
 ITEMS, CHANGES = 3, 5
 """Items shown of a conversation that moved, and changes of evidence of an item."""
-NAMED = 5
-"""Items of one file only that are named."""
+NAMED = 5  # items of one file only that are named
 BASELINE, OTHER = "baseline", "other"
 DIFFERENT = {"first higher": "higher than", "second higher": "lower than"}
 Sides: TypeAlias = dict[str, tuple[MetricScores, MetricScores]]
@@ -145,6 +144,12 @@ def compare(
         test = tests.get(name)
         only = [np.setdiff1d(x.items, y.items) for x, y in (sides[name], sides[name][::-1])]
         fields: dict[str, Any] = {}
+        power = None
+        if paired and test is not None and test.comparisons[0].verdict not in DIFFERENT:
+            size = difference or abs(test.comparisons[0].difference.value)
+            groups = a.conversations
+            if size:
+                power = items_needed(b.given, a.given, difference=size, groups=groups, level=level)
         if paired:
             named = (
                 f"{ids.describe(item)} only in {table.source}"
@@ -152,7 +157,7 @@ def compare(
                 for item in items[:NAMED].tolist()
             )
             fields = {
-                "power": _power(a, b, test, difference) if test else None,
+                "power": power,
                 "pairs": len(a.items),
                 "unpaired": _statuses(*sides[name]),
                 "named": tuple(named),
@@ -160,7 +165,7 @@ def compare(
             }
         says = "fewer than two conversations with a value on both sides: nothing can be said"
         if test is not None:
-            says = _says(test, fields.get("power"), paired=paired)
+            says = _says(test, power, paired=paired)
         metrics.append(
             MetricDifference(
                 metric=name,
@@ -243,18 +248,6 @@ def _tests(joined: Sides, *, paired: bool, level: float, seed: int) -> dict[str,
         comparison = replace(comparison, p_value=p, correction="holm", verdict=outcome)
         tests[name] = replace(test, comparisons=(comparison,))
     return tests
-
-
-def _power(
-    a: MetricScores, b: MetricScores, test: Ranking, difference: float | None
-) -> Power | None:
-    """Return how many conversations a difference takes that is not significant."""
-    [comparison] = test.comparisons
-    gap = comparison.difference
-    size = difference or abs(gap.value)
-    if comparison.verdict in DIFFERENT or not size:
-        return None
-    return items_needed(b.given, a.given, difference=size, groups=a.conversations, level=gap.level)
 
 
 def _says(test: Ranking, power: Power | None, *, paired: bool) -> str:

@@ -30,14 +30,12 @@ if TYPE_CHECKING:
 
 Level: TypeAlias = Literal["turn", "dialogue"]
 VARIABLE = "GRICE_DATA"
-OWN = "a file of your own"
-"""Source of a set that is no known one."""
+OWN = "a file of your own"  # source of a set that is no known one
 FIELDS = ("ratings", "rating", "human_ratings", "human_rating", "human", "scores", "score", "label")
 """Fields of ratings; of several the first counts."""
 RATER = re.compile(r"(?:rater|annotator|judge|rating|score|worker)s?[ _-]?(\d+)", re.IGNORECASE)
 OVERALL = "overall"
-NONE = frozenset({"", "-", "n/a", "na", "nan", "none", "null", "?"})
-"""Texts for no rating."""
+NONE = frozenset({"", "-", "n/a", "na", "nan", "none", "null", "?"})  # texts for no rating
 UNDERSTOOD = (
     "`rating` or `ratings` with a number, a list of numbers (one per judge), or an object of them "
     'by aspect, as in {"overall": [4, 5]}; or a column for each judge: `rater1`, `rater2`, …'

@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from grice.evaluation.table import MetricScores, ScoreTable
 
 Verdict: TypeAlias = Literal["passed", "failed", "uncertain"]
-EVERY = "every metric"
-"""Key of thresholds for all metrics together."""
+EVERY = "every metric"  # key of thresholds for all metrics together
 
 
 class ShareBelow(msgspec.Struct, frozen=True):

@@ -50,8 +50,7 @@ BASELINES: dict[str, tuple[str, ...]] = {
 """Trivial metrics in every table of a level."""
 COSINE = {"turn": "cosine_last_turn", "dialogue": "mean_adjacent_cosine"}
 """The default baseline of differences, the same for all sets of a level."""
-FEW = 10
-"""Fewer items, or items per system, are a rough guide."""
+FEW = 10  # fewer items, or items per system, are a rough guide
 ALL, WITHIN = "all of them", "within systems"
 
 
@@ -87,7 +86,6 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     system_pearson: Estimate | None = None
     accuracy: Estimate | None = None  # share of pairs of systems in the order of the mean ratings
     system_why: str = ""  # why there is none of these
-    reduced: str = ""
     why: str = ""
     points: Points = ()
 

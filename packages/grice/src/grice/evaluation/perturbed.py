@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 
 EVERY = "every kind"
 METHOD = "paired accuracy, ties 0.5, Wilson's interval over sources"
-TRIED = 12
-"""Most single changes of a kind, those of the least plausible triples first."""
+TRIED = 12  # most single changes of a kind, those of the least plausible triples first
 
 
 class Pair(NamedTuple):
@@ -187,14 +186,6 @@ def counterfactuals(
     for span, scores in zip(own, loaded.score(changed), strict=True):
         add("text", text[span.start : span.end], scores, span)
     return sorted(found, key=lambda change: (-change.lift, change.change))
-
-
-def best_of_each_kind(changes: Iterable[Counterfactual]) -> list[Counterfactual]:
-    """Return the first change of each kind."""
-    best: dict[str, Counterfactual] = {}
-    for change in changes:
-        best.setdefault(change.kind, change)
-    return list(best.values())
 
 
 def without(text: str, span: Span) -> str:

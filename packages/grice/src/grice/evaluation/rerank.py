@@ -20,12 +20,9 @@ if TYPE_CHECKING:
 
     from grice.scoring.api import Scorer
 
-FIELD = "candidates"
-"""Field of a record that holds the candidates."""
-WINDOW = 64
-"""Contexts whose candidates are scored together."""
-MOST = 1_000
-"""Candidates of a context that are read."""
+FIELD = "candidates"  # field of a record that holds the candidates
+WINDOW = 64  # contexts whose candidates are scored together
+MOST = 1_000  # candidates of a context that are read
 
 
 class Blend(msgspec.Struct, frozen=True):

@@ -37,13 +37,10 @@ FILE = "stack.json"
 STACKS = ("review-large", "review-medium", "review-small")
 """The classifiers that ship, that for the largest models first."""
 TOP = 20
-HALF = 0.5
-"""From this value on a metric finds nothing wrong."""
-WORDS = 3
-"""Spans that are quoted for a reply."""
+HALF = 0.5  # from this value on a metric finds nothing wrong
+WORDS = 3  # spans that are quoted for a reply
 REPEATS = "repeats"
-CERTAIN = 0.01
-"""A repetition with so low a score is named before any other category."""
+CERTAIN = 0.01  # a repetition with so low a score is named before any other category
 FLAWS = {
     "contradiction": "contradicts",
     "repetition": REPEATS,

@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 
     from grice.data import Conversation, Json
 
-TURNS = (1 << 32) - 1
-"""Turns of a conversation are numbered below this."""
+TURNS = (1 << 32) - 1  # turns of a conversation are numbered below this
 SCORE = "a score as grice score writes it"
 CONVERSATION = ("conversation", "conversation_id", "id", "session_id", "trace_id", "dialogue_id")
 TURN = ("turn", "turn_index")

@@ -83,8 +83,7 @@ class Column(NamedTuple):
     """One metric on the items of a rated set.
 
     ``values`` has one value per item: the neutral one where the metric abstained, None where it
-    failed or there is no score. ``reduced`` is ``mean`` if scores of replies were averaged over
-    their conversation.
+    failed or there is no score.
     """
 
     metric: str
@@ -93,7 +92,6 @@ class Column(NamedTuple):
     abstained: int
     failed: int
     missing: int
-    reduced: str = ""
 
 
 class MetricScores(NamedTuple):
@@ -197,7 +195,6 @@ class ScoreTable(NamedTuple):
         """
         values: list[float | None] = []
         counts = Counter[str]()
-        reduced = False
         scores = self.metrics.get(metric, NOTHING)
         for item in rated.items:
             number = self.ids.numbers.get(item.conversation.id, -1)
@@ -212,11 +209,9 @@ class ScoreTable(NamedTuple):
                 counts["failed" if len(part.items) else "missing"] += 1
             elif not (part.statuses[judged] == OK).any():
                 counts["abstained"] += 1
-            reduced = reduced or len(part.items) > 1 or bool((part.turns >= 0).any())
         signature = self.signature(metric) if metric in self.metrics else ""
-        how = "mean" if reduced and rated.set.level == "dialogue" else ""
         totals = counts["abstained"], counts["failed"], counts["missing"]
-        return Column(metric, signature, tuple(values), *totals, how)
+        return Column(metric, signature, tuple(values), *totals)
 
     def conversation_means(self, metric: str) -> dict[str, float]:
         """Return the mean value of each conversation, neutral values included."""

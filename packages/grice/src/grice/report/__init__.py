@@ -33,26 +33,22 @@ def score_files(
 ) -> Summary:
     r"""Score files of conversations, as ``grice score`` does, and return the summary.
 
-    A run into a file that was interrupted goes on where it stopped when it is called again; the
-    finished file is the same, byte for byte. Of several files, each score says in its ``meta``
-    which one it is of. Memory does not grow with the input.
+    An interrupted run goes on where it stopped when it is called again; the finished file is the
+    same, byte for byte. Of several files, each score says in its ``meta`` which one it is of.
+    Memory does not grow with the input.
 
     Args:
         paths: A path, or several: files in any known format, gzipped or not, directories, or
             ``-`` for standard input.
-        output: Where the scores are written, one JSON object a line, gzipped if its name ends in
-            ``.gz``, or a table if it ends in ``.parquet`` or ``.arrow``; ``-`` is standard output,
-            None writes none.
+        output: One score a line as JSON, gzipped if its name ends in ``.gz``, or a table if it
+            ends in ``.parquet`` or ``.arrow``; ``-`` is standard output, None writes none.
         metrics: Names of metrics; without any, those that ``grice score`` runs.
         format: Name of the files' format; None recognises each.
-        columns: Names of columns of tables by what they are, as in
-            ``{"conversation": "ticket no"}``; see :func:`grice.read`.
-        bad_records: A record that cannot be read is counted in the summary (``skip``), or raised
-            (``fail``).
+        columns: Names of columns of tables by what they are; see :func:`grice.read`.
+        bad_records: Count a record that cannot be read in the summary (``skip``), or raise it.
         resume: Finish what an interrupted run left beside ``output``; if false, start again.
-        report: Where a page to look at the scores is written; None writes none.
-        sample: Score so many conversations, drawn at random; by default all. The summary says
-            which part of the input that was.
+        report: Where a page to look at the scores is written.
+        sample: Score so many conversations, drawn at random.
         seed: Another one draws other conversations.
         settings: See :class:`grice.scoring.Settings`.
 

@@ -105,29 +105,27 @@ def _records(blocks: Sequence[Block]) -> Iterator[dict[str, object]]:
                 "kept_given": "; ".join(kept),
                 "ceiling": f"{block.ceiling.value:.6f}" if block.ceiling else "",
                 "caveats": "; ".join(row.caveats),
-                **_bounds("spearman", row.spearman),
-                **_bounds("pearson", row.pearson),
-                **_bounds("kendall", row.kendall),
-                **_bounds("difference", row.versus),
+                **_bounds(
+                    spearman=row.spearman,
+                    pearson=row.pearson,
+                    kendall=row.kendall,
+                    difference=row.versus,
+                ),
             }
-        for entry in block.systems:
-            yield about | {
-                "level": "system",
-                "metric": entry.metric,
-                "n": block.system_count,
-                "why": entry.system_why,
-                **_bounds("spearman", entry.system_spearman),
-                **_bounds("pearson", entry.system_pearson),
-                **_bounds("accuracy", entry.accuracy),
-            }
+        for row in block.systems:
+            figures = {"spearman": row.system_spearman, "pearson": row.system_pearson}
+            system = {"level": "system", "metric": row.metric, "n": block.system_count}
+            system["why"] = row.system_why
+            yield about | system | _bounds(accuracy=row.accuracy, **figures)
 
 
-def _bounds(name: str, estimate: Estimate | None) -> dict[str, str]:
-    if estimate is None:
-        return {}
-    figures = (estimate.value, estimate.low, estimate.high)
-    cells = ("" if figure is None else f"{figure:.6f}" for figure in figures)
-    return {f"{name}{side}": cell for side, cell in zip(SIDES, cells, strict=True)}
+def _bounds(**estimates: Estimate | None) -> dict[str, str]:
+    return {
+        f"{name}{side}": "" if figure is None else f"{figure:.6f}"
+        for name, each in estimates.items()
+        if each is not None
+        for side, figure in zip(SIDES, (each.value, each.low, each.high), strict=True)
+    }
 
 
 def _no_formula(cell: object) -> object:

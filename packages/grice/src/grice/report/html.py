@@ -28,19 +28,14 @@ PACKAGE = "grice.report"
 
 
 def head(
-    title: str,
-    *,
-    style: str,
-    script: str = "",
-    pictures: Sequence[str] = (),
-    connects: str = "'none'",
+    title: str, *, style: str, script: str = "", pictures: Sequence[str] = (), connects: str = ""
 ) -> str:
     """Return the head of a page, from the document type to ``</head>``."""
-    scripts = [script] if script else []
-    asks = "" if connects == "'none'" else f"connect-src {connects}; "
+    asks = f"connect-src {connects}; " if connects else ""
     policy = (
         f"default-src 'none'; style-src {hashes([style, *pictures])}; "
-        f"script-src {hashes(scripts)}; {asks}base-uri 'none'; form-action 'none'"
+        f"script-src {hashes([script] if script else [])}; {asks}base-uri 'none'; "
+        "form-action 'none'"
     )
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -88,22 +83,12 @@ def difference_page(result: CompareResult) -> str:
 
 
 def evaluation_page(
-    blocks: Sequence[Block],
-    *,
-    title: str,
-    command: str,
-    made: str,
-    shared: Sequence[str],
+    blocks: Sequence[Block], *, title: str, command: str, made: str, shared: Sequence[str]
 ) -> str:
-    """Return the page of a meta-evaluation: one file that asks for nothing else."""
+    """Return the page of a meta-evaluation, likewise."""
     signatures = [(row.metric, row.signature) for block in blocks for row in block.rows]
     template = environment().get_template("meta.html.j2")
     return template.render(
-        title=title,
-        command=command,
-        made=made,
-        shared=shared,
-        head=head(title, style=asset("meta.css")),
-        blocks=blocks,
-        signatures=list(dict.fromkeys(signatures)),
-    )
+        title=title, command=command, made=made, shared=shared, blocks=blocks,
+        head=head(title, style=asset("meta.css")), signatures=list(dict.fromkeys(signatures)),
+    )  # fmt: skip

@@ -1,15 +1,13 @@
 """Texts of the page: a conversation with its scores as a line of JSON, and snippets of replies.
 
 The line holds ``{"conversation": …, "scores": […], "opening": …, "unspoken": […]}``: the turn by
-which the conversation is known, and the turns that are no replies. Extra fields that are nested
-very deeply are cut off. A score leaves out its conversation, a signature equal to its panel's and
-meta fields equal to the conversation's. Evidence keeps four significant digits, without which it
-would make half of the file.
+which the conversation is known, and the turns that are no replies. A score leaves out what its
+panel or its conversation says. Evidence keeps four significant digits, without which it would make
+half of the file.
 """
 
 from __future__ import annotations
 
-import heapq
 import json
 import math
 from itertools import groupby
@@ -26,18 +24,13 @@ if TYPE_CHECKING:
 
     from grice.data import Evidence, Score
 
-EVIDENCE_LIMIT = 24
-"""Pieces of evidence that a score keeps in the page."""
-EXACT = 2**53
-"""Integers from here on lose digits in a browser, so they are shown as text."""
+EVIDENCE_LIMIT = 24  # pieces of evidence that a score keeps in the page
+EXACT = 2**53  # integers from here on lose digits in a browser, so they are shown as text
 DEEPEST = 32
 """Levels of a nested extra field that the page shows; very deep ones are an error in a browser."""
-ABOVE = 8
-"""Levels of the line above an extra field, and some to spare."""
-READ = 20_000
-"""Characters of a reply that a snippet is taken from."""
-LEAD = 60
-"""Characters before marked words that are not at the beginning."""
+ABOVE = 8  # levels of the line above an extra field, and some to spare
+READ = 20_000  # characters of a reply that a snippet is taken from
+LEAD = 60  # characters before marked words that are not at the beginning
 CUT_OFF = f"… cut off: nested deeper than {DEEPEST} levels"
 
 
@@ -117,9 +110,9 @@ def _strongest(evidence: Sequence[Evidence]) -> Sequence[Evidence]:
     if len(evidence) <= EVIDENCE_LIMIT:
         return evidence
     effects = [getattr(piece, "effect", None) for piece in evidence]
-    ranks = [math.inf if effect is None else abs(effect) for effect in effects]
-    kept = heapq.nsmallest(EVIDENCE_LIMIT, range(len(evidence)), key=lambda i: (-ranks[i], i))
-    return [evidence[i] for i in sorted(kept)]
+    ranks = [-math.inf if effect is None else -abs(effect) for effect in effects]
+    strongest = sorted(range(len(ranks)), key=ranks.__getitem__)[:EVIDENCE_LIMIT]
+    return [evidence[i] for i in sorted(strongest)]
 
 
 def _plain(value: Any, levels: int = DEEPEST, digits: int = 0) -> Any:  # noqa: ANN401 (any JSON value)

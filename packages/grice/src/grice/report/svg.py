@@ -12,14 +12,10 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-BINS = 20
-"""Bins of a histogram, at most 24: a browser keeps the set of a speaker's bins in 31 bits."""
-HEIGHT = 66.0
-"""Height of the highest bar of a histogram."""
-WIDTH = 320
-"""Width of each drawing in its own units."""
-MOST = 600
-"""Points of a scatter plot that are drawn; of more an evenly spread part."""
+BINS = 20  # bins of a histogram, at most 24: a browser keeps the set of a speaker's bins in 31 bits
+HEIGHT = 66.0  # height of the highest bar of a histogram
+WIDTH = 320  # width of each drawing in its own units
+MOST = 600  # points of a scatter plot that are drawn; of more an evenly spread part
 JITTER = 0.02
 """Ratings lie on few steps: each point moves by at most this share of the range, always alike."""
 STEPS = 24

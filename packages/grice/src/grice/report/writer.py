@@ -39,16 +39,12 @@ if TYPE_CHECKING:
     from grice.scoring.summary import MetricSummary, Summary
 
 SCRIPTS = ("dom", "markdown", "store", "choice", "evidence", "conversation", "list", "main")
-FIRST, OPEN = 10, 6
-"""Replies to look at first, and those of them that are not folded up."""
+FIRST, OPEN = 10, 6  # replies to look at first, and those of them that are not folded up
 BEFORE, REPLY, ID = 140, 280, 48
 """Characters of the turn before such a reply, of the reply, and of its conversation's id."""
-KEEP = 20_000
-"""Conversations that a page holds; with more a browser no longer opens it with ease."""
-EVERYBODY = ("all",)
-"""Judged speakers of a page made from scores alone, which do not name them."""
-SPEAKERS = 100
-"""Speakers that can be chosen by name; others share the number :data:`OTHER`."""
+KEEP = 20_000  # conversations that a page holds; with more a browser no longer opens it with ease
+EVERYBODY = ("all",)  # judged speakers of a page made from scores alone, which do not name them
+SPEAKERS = 100  # speakers that can be chosen by name; others share the number OTHER
 WHOLE, OTHER = -1, -2
 CHUNK_LINES, CHUNK_BYTES = 50, 256 * 1024
 """A chunk closes at whichever comes first: a browser unpacks one in a few milliseconds."""

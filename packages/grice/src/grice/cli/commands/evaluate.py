@@ -185,9 +185,6 @@ def _notes(block: Block) -> Iterator[str]:
         if row.why or left:
             yield f"{row.metric}: {'; '.join([*left, *filter(None, [row.why])])}"
     yield from (f"{row.metric}: {caveat}" for row in block.rows for caveat in row.caveats)
-    how = {row.reduced for row in block.rows if row.reduced}
-    if how:
-        yield f"scores of single replies: {', '.join(how)} per conversation"
     if block.unrated:
         yield f"no rating of {block.aspect}: {plural(block.unrated, 'item')}"
     if block.problems:

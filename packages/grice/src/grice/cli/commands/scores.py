@@ -375,12 +375,11 @@ def _described(evidence: Evidence, texts: Sequence[str]) -> list[str]:
 
 
 def _changes_view(changes: Mapping[str, Sequence[Counterfactual]]) -> View:
-    from grice.evaluation.perturbed import best_of_each_kind
-
     for metric, tried in changes.items():
         yield Lines(["", f"what would lift {metric}"], style="bold")
         lines = []
-        for change in best_of_each_kind(tried):
+        best = {change.kind: change for change in reversed(tried)}
+        for change in sorted(best.values(), key=lambda change: -change.lift):
             what = "knowing" if change.kind == "knowledge" else "without the words"
             lines.append(f"{change.value:.3f}  ({change.lift:+.3f})  {what}: {change.change}")
         yield Lines(lines or ["no single change that was tried"], indent=2)
