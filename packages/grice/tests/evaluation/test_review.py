@@ -69,7 +69,7 @@ def test_every_empty_reply_comes_before_all_probabilities_also_without_texts():
     assert [item.probability is None for item in result.items] == [True] * 4 + [False]
     assert [item.rank for item in result.items] == [1, 2, 3, 4, 5]
     assert result.certain == {"empty-reply": 4}
-    assert [item.flaw for item in reviewed(*scores, top=1).items] == ["empty reply"]
+    assert [item.flaw for item in reviewed(*scores, talk=None, top=1).items] == ["empty reply"]
 
 
 def texted(*replies):

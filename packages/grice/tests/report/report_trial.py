@@ -29,18 +29,9 @@ def column(name, summary, judges="response", high=1.0, neutral=0.5, source="", s
     return ScoreColumn(name, summary, judges, 0.0, high, neutral, source, signature)
 
 
-RELEVANCE = column(
-    "relevance",
-    "Does the reply answer what was said?",
-    source="Tao et al. 2018",
-    signature="relevance|v1|<exact>",
-)
-COHERENCE = column(
-    "coherence",
-    "Does the whole conversation hold together?",
-    judges="conversation",
-    signature="coherence|v1",
-)
+ANSWERS, HOLDS = "Does the reply answer what was said?", "Does the conversation hold together?"
+RELEVANCE = column("relevance", ANSWERS, source="Tao et al. 2018", signature="relevance|v1|<exact>")
+COHERENCE = column("coherence", HOLDS, judges="conversation", signature="coherence|v1")
 MEAN = Estimate(0.5, 0.45, 0.56, 0.95, 7, "mean")
 LENGTH = column("length", "How long is the reply?", high=float("inf"), neutral=0.0)
 
@@ -135,20 +126,12 @@ def cooking_scores(talk: Conversation) -> list[Score]:
     """Return scores of the conversation about cooking, one of each status and kind of evidence."""
     triple = Triple("I love to cook", "xWant", "make pasta", Span(1, 0, 9), Span(1, 13, 23))
     known = KnownTail("PersonX cooks", "to eat", 0.7123456, 0.6, "atomic2020")
+    first = TripleEvidence(triple, 0.25, known)
+    second = FeatureEvidence("words", 7.0, -0.1, Span(3, 4, 9))
     return [
         score(talk, 0, RELEVANCE, 0.5, status="abstained", reason="the first turn"),
         score(talk, 1, RELEVANCE, 0.9, evidence=(TurnEvidence(0, 0.312345678),)),
         score(talk, 2, RELEVANCE, None, status="failed", reason="the model did not answer"),
-        score(
-            talk,
-            3,
-            RELEVANCE,
-            0.05,
-            flags=("truncated",),
-            evidence=(
-                TripleEvidence(triple, 0.25, known),
-                FeatureEvidence("words", 7.0, -0.1, Span(3, 4, 9)),
-            ),
-        ),
+        score(talk, 3, RELEVANCE, 0.05, flags=("truncated",), evidence=(first, second)),
         score(talk, None, COHERENCE, 0.4),
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 import numpy as np
@@ -141,30 +141,20 @@ def compare(
     furthest = _moved((baseline, other), joined, ids, moved, texts) if paired else {}
     metrics = []
     for name, (a, b) in joined.items():
-        test = tests.get(name)
+        test, power = tests.get(name), None
         only = [np.setdiff1d(x.items, y.items) for x, y in (sides[name], sides[name][::-1])]
-        fields: dict[str, Any] = {}
-        power = None
-        if paired and test is not None and test.comparisons[0].verdict not in DIFFERENT:
-            size = difference or abs(test.comparisons[0].difference.value)
-            groups = a.conversations
-            if size:
-                power = items_needed(b.given, a.given, difference=size, groups=groups, level=level)
-        if paired:
-            named = (
-                f"{ids.describe(item)} only in {table.source}"
-                for table, items in zip(tables, only, strict=True)
-                for item in items[:NAMED].tolist()
-            )
-            fields = {
-                "power": power,
-                "pairs": len(a.items),
-                "unpaired": _statuses(*sides[name]),
-                "named": tuple(named),
-                "moved": furthest[name],
-            }
+        named = [
+            f"{ids.describe(item)} only in {table.source}"
+            for table, items in zip(tables, only, strict=True)
+            for item in items[:NAMED].tolist()
+        ]
         says = "fewer than two conversations with a value on both sides: nothing can be said"
         if test is not None:
+            [comparison] = test.comparisons
+            size = difference or abs(comparison.difference.value)
+            if paired and size and comparison.verdict not in DIFFERENT:
+                groups = a.conversations
+                power = items_needed(b.given, a.given, difference=size, groups=groups, level=level)
             says = _says(test, power, paired=paired)
         metrics.append(
             MetricDifference(
@@ -173,10 +163,14 @@ def compare(
                 baseline=test.estimates[BASELINE] if test else None,
                 other=test.estimates[OTHER] if test else None,
                 comparison=test.comparisons[0] if test else None,
+                power=power,
+                pairs=len(a.items) if paired else 0,
+                unpaired=_statuses(*sides[name]) if paired else {},
                 only_baseline=len(only[0]),
                 only_other=len(only[1]),
+                named=tuple(named) if paired else (),
                 signatures=(a.signatures, b.signatures),
-                **fields,
+                moved=furthest.get(name, ()),
             )
         )
     left_out = tuple(

@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 
 from grice.errors import InputError, plural
-from grice.evaluation.datasets import RatedSet, data_folder, known_sets, load_rated, wanted_sets
+from grice.evaluation.datasets import RatedSet, data_folder, load_rated, wanted_sets
 from grice.evaluation.table import read_table, score_table
 from grice.scoring.api import load as load_metrics
 from grice.stats import (
@@ -136,24 +136,31 @@ def meta_evaluate(
     """Correlate metrics with human ratings, beside the trivial baselines of each level.
 
     ``on`` names rated sets, files or ``all``, with aspects after a colon. ``scores`` are score
-    files used instead of computing, as ``SET=FILE`` if their ids occur in several sets. Each table
-    is yielded as soon as it is complete.
+    files used instead of computing, as ``SET=FILE`` if there are several sets. Each table is
+    yielded as soon as it is complete.
     """
     wanted = wanted_sets(on)
-    names = {entry.name for entry, _ in wanted if isinstance(entry, RatedSet)}
+    sets = {entry.name if isinstance(entry, RatedSet) else str(entry) for entry, _ in wanted}
     files: list[tuple[str, ScoreTable]] = []
     for word in scores:
         name, equals, file = word.partition("=")
-        named = bool(equals) and name in names
-        files.append((name if named else "", read_table(file if named else word)))
-    claimed: dict[str, str] = {}
+        if not equals or name not in sets:
+            name, file = "", word
+            if len(sets) > 1:
+                raise InputError(f"{word}: say of which set these scores are: --scores SET={word}")
+        files.append((name, read_table(file)))
     folder = data_folder(data)
     with ExitStack() as stack:
         loaded = cache(lambda names: stack.enter_context(load(names)))
         for entry, aspects in wanted:
             rated = load_rated(entry, folder)
             trivial = BASELINES[rated.set.level]
-            columns = _stored_columns(files, claimed, rated)
+            columns: dict[str, Column] = {}
+            own = ("", rated.set.name, rated.set.file)
+            for table in (table for name, table in files if name in own):
+                for column in (table.column(metric, rated) for metric in table.metrics):
+                    if column.missing < len(column.values):
+                        columns.setdefault(column.metric, column)
             needed = dict.fromkeys((*metrics, *trivial, *([baseline] if baseline else [])))
             if missing := tuple(name for name in needed if name not in columns):
                 grader = loaded(missing)
@@ -165,45 +172,6 @@ def meta_evaluate(
                     rated, aspect, tuple(columns.values()),
                     baseline=baseline, kendall=kendall, trivial=trivial, seed=seed,
                 )  # fmt: skip
-
-
-def _stored_columns(
-    files: Iterable[tuple[str, ScoreTable]], claimed: dict[str, str], rated: Rated
-) -> dict[str, Column]:
-    """Return the columns of score files on a set by metric; of several with one the first.
-
-    ``claimed`` remembers the first set on which each file without the name of a set has scores.
-    """
-    columns: dict[str, Column] = {}
-    own = rated.set.name
-    for name, table in files:
-        for metric in table.metrics if name in ("", own) else ():
-            column = table.column(metric, rated)
-            if metric in columns or (not name and column.missing == len(column.values)):
-                continue
-            first = own if name else claimed.setdefault(table.source, own)
-            if first != own and first not in rated.set.overlaps:
-                raise InputError(
-                    f"{table.source}: its ids occur in {first} and in {own}; name the set "
-                    f"with --scores {first}={table.source}"
-                )
-            columns[metric] = column
-    return columns
-
-
-def shared_evidence(names: Collection[str]) -> list[str]:
-    """Return one line for each pair of known sets that hold the same conversations."""
-    known = known_sets()
-    pairs = {
-        tuple(sorted((name, other)))
-        for name in known.keys() & names
-        for other in known[name].overlaps
-        if other in names
-    }
-    return [
-        f"{' and '.join(pair)} share conversations: count them as one piece of evidence"
-        for pair in sorted(pairs)
-    ]
 
 
 def evaluate(
@@ -261,6 +229,8 @@ def evaluate(
         rows.append(Row(points=points[name], **figures))
     rows.sort(key=lambda row: -row.spearman.value if row.spearman else 2.0)
     annotators = [item.ratings.get(aspect, ()) for item in rated.items]
+    overlaps = ", ".join(rated.set.overlaps)
+    shares = f"Shares conversations with {overlaps}: no independent evidence." if overlaps else ""
     return Block(
         data=rated.set.name,
         aspect=aspect,
@@ -274,7 +244,7 @@ def evaluate(
         judge=_if_defined(leave_one_annotator_out, annotators, groups=groups),
         rows=tuple(rows),
         system_count=len({system for system in systems if system is not None}),
-        note=rated.set.note,
+        note=" ".join(filter(None, (rated.set.note, shares))),
         problems=rated.problems,
     )
 

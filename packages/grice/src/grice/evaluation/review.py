@@ -279,7 +279,7 @@ class Reviewer:
         file = str(scores[0].meta.get("file") or "") or None
         for turn, seen in by_turn.items():
             self._replies += 1
-            if findings := certain[turn]:
+            if findings := certain.get(turn):
                 self._findings.update(finding.rule for finding in findings)
                 if len(kept := self._certain[findings[0].rule]) < self._top:
                     item = FlaggedTurn(
@@ -369,19 +369,17 @@ def _chosen(signatures: Mapping[str, str]) -> Stack:
 def _certain_flaws(
     scores: Sequence[Score], turns: Iterable[int], talk: Conversation | None
 ) -> dict[int, list[Finding]]:
-    """Return the certain flaws of each reply; without texts, empty replies by their flag."""
-    found: dict[int, list[Finding]] = {turn: [] for turn in turns}
-    for finding in certain_flaws(talk, list(found)) if talk is not None else ():
-        found[finding.turn].append(finding)
-    for score in scores:
-        if score.turn is not None and EMPTY_FLAG in score.flags and not found[score.turn]:
-            message = score.reason or "the reply is empty"
-            finding = Finding(EMPTY, score.conversation, score.turn, message)
-            found[score.turn].append(finding)
-    codes = list(RULES)
-    for findings in found.values():
-        findings.sort(key=lambda finding: codes.index(finding.rule))
-    return found
+    """Return the certain flaws by reply; without texts, empty replies by their flag."""
+    if talk is not None:
+        found = certain_flaws(talk, turns)
+    else:
+        flagged = {s.turn: s for s in scores if s.turn is not None and EMPTY_FLAG in s.flags}
+        reason = "the reply is empty"
+        found = [Finding(EMPTY, s.conversation, turn, reason) for turn, s in flagged.items()]
+    codes, certain = list(RULES), dict[int, list[Finding]]()
+    for finding in sorted(found, key=lambda finding: codes.index(finding.rule)):
+        certain.setdefault(finding.turn, []).append(finding)
+    return certain
 
 
 def _reason(findings: Iterable[Finding]) -> str:

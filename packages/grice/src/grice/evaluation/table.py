@@ -195,7 +195,7 @@ class ScoreTable(NamedTuple):
         """
         values: list[float | None] = []
         counts = Counter[str]()
-        scores = self.metrics.get(metric, NOTHING)
+        scores = self.metrics[metric]
         for item in rated.items:
             number = self.ids.numbers.get(item.conversation.id, -1)
             ends = np.searchsorted(scores.items, (number << TURN_BITS, (number + 1) << TURN_BITS))
@@ -209,9 +209,8 @@ class ScoreTable(NamedTuple):
                 counts["failed" if len(part.items) else "missing"] += 1
             elif not (part.statuses[judged] == OK).any():
                 counts["abstained"] += 1
-        signature = self.signature(metric) if metric in self.metrics else ""
         totals = counts["abstained"], counts["failed"], counts["missing"]
-        return Column(metric, signature, tuple(values), *totals)
+        return Column(metric, self.signature(metric), tuple(values), *totals)
 
     def conversation_means(self, metric: str) -> dict[str, float]:
         """Return the mean value of each conversation, neutral values included."""
@@ -233,9 +232,6 @@ class _Rows:
         order = np.argsort(items, kind="stable")
         values, statuses = np.array(self.values), np.array(self.statuses, np.int8)
         return MetricScores(items[order], values[order], statuses[order], tuple(self.signatures))
-
-
-NOTHING = _Rows().sorted()
 
 
 def _table(

@@ -50,7 +50,6 @@ def write_results(
     latex: Path | None = None,
     html: Path | None = None,
     command: str = "",
-    shared: Sequence[str] = (),
 ) -> None:
     """Write a meta-evaluation to files."""
     if csv is not None:
@@ -60,7 +59,7 @@ def write_results(
     if html is not None:
         title = "Metrics against human ratings"
         made = f"{datetime.now(UTC):%Y-%m-%d}, grice {grice.__version__}"
-        page = evaluation_page(blocks, title=title, command=command, made=made, shared=shared)
+        page = evaluation_page(blocks, title=title, command=command, made=made)
         write_text(html, page)
 
 

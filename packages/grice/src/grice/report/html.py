@@ -82,13 +82,11 @@ def difference_page(result: CompareResult) -> str:
     return template.render(result=result, head=head(title, style=style), width=WIDTH)
 
 
-def evaluation_page(
-    blocks: Sequence[Block], *, title: str, command: str, made: str, shared: Sequence[str]
-) -> str:
+def evaluation_page(blocks: Sequence[Block], *, title: str, command: str, made: str) -> str:
     """Return the page of a meta-evaluation, likewise."""
     signatures = [(row.metric, row.signature) for block in blocks for row in block.rows]
     template = environment().get_template("meta.html.j2")
     return template.render(
-        title=title, command=command, made=made, shared=shared, blocks=blocks,
+        title=title, command=command, made=made, blocks=blocks,
         head=head(title, style=asset("meta.css")), signatures=list(dict.fromkeys(signatures)),
     )  # fmt: skip

@@ -77,7 +77,7 @@ def meta_eval(
         csv (FILE): write CSV
         latex (FILE): write LaTeX
     """
-    from grice.evaluation.meta import meta_evaluate, shared_evidence
+    from grice.evaluation.meta import meta_evaluate
     from grice.report.exports import as_json, write_results
 
     if names_ == ["list"]:
@@ -98,13 +98,10 @@ def meta_eval(
             warn(problem)
         if not json:
             show(_block_view(block))
-    shared = shared_evidence([block.data for block in blocks])
-    for line in shared:
-        warn(line)
     if json:
         sys.stdout.write(as_json(blocks) + "\n")
     command = INVOCATION.get().command()
-    write_results(blocks, csv=csv, latex=latex, html=report, command=command, shared=shared)
+    write_results(blocks, csv=csv, latex=latex, html=report, command=command)
     return PARTIAL if any(row.failed for block in blocks for row in block.rows) else DONE
 
 
