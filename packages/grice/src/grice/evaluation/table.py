@@ -249,7 +249,7 @@ def _table(
         value = line.value if line.status != "failed" else None
         row.values.append(float("nan") if value is None else value)
         row.statuses.append(STATUSES.index(line.status))
-        row.signatures[line.signature] = None
+        row.signatures.setdefault(signatures.get(line.metric, line.signature))
     return ScoreTable(source, ids, {name: row.sorted() for name, row in rows.items()})
 
 
@@ -269,7 +269,7 @@ def read_table(file: str, ids: Ids | None = None) -> ScoreTable:
 
 
 def table_of(scores: Iterable[Score], signatures: Mapping[str, str] = {}) -> ScoreTable:
-    """Return the table of scores in memory, with empty rows of further metrics."""
+    """Return the table of scores in memory; metrics with a signature have it, and maybe no row."""
     lines = ((score, score.meta.get("file")) for score in scores)
     return _table(lines, "the scores", Ids(), signatures)
 

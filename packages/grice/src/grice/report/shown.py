@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from grice.data import Conversation, Json, Status
+from grice.data import Conversation
 from grice.readers.roles import ASSISTANT, roles_of, unspoken
 from grice.text.markup import marks, plain_text, thoughts
 
@@ -34,26 +34,6 @@ LEAD = 60  # characters before marked words that are not at the beginning
 CUT_OFF = f"… cut off: nested deeper than {DEEPEST} levels"
 
 
-class _ShownScore(msgspec.Struct, frozen=True, omit_defaults=True):
-    metric: str
-    status: Status
-    value: float | None = None
-    turn: int | None = None
-    reason: str | None = None
-    flags: tuple[str, ...] = ()
-    evidence: list[Json] = []
-    more: int = 0
-    signature: str = ""
-    meta: Json = None
-
-
-class _ShownConversation(msgspec.Struct, frozen=True, omit_defaults=True):
-    conversation: Conversation
-    scores: list[_ShownScore]
-    opening: int | None = None
-    unspoken: list[int] = []
-
-
 def shown_line(
     conversation: Conversation, scores: Sequence[Score], signatures: Mapping[str, str]
 ) -> bytes:
@@ -62,11 +42,13 @@ def shown_line(
         msgspec.structs.replace(turn, meta=_plain(turn.meta)) if turn.meta else turn
         for turn in conversation.turns
     )
-    record = _ShownConversation(
-        msgspec.structs.replace(conversation, turns=turns, meta=_plain(conversation.meta)),
-        [_shown(score, conversation, signatures[score.metric]) for score in scores],
-        opening(conversation),
-        [i for i, silent in enumerate(unspoken(conversation.turns)) if silent],
+    record = _compact(
+        conversation=msgspec.structs.replace(
+            conversation, turns=turns, meta=_plain(conversation.meta)
+        ),
+        scores=[_shown(score, conversation, signatures[score.metric]) for score in scores],
+        opening=opening(conversation),
+        unspoken=[i for i, silent in enumerate(unspoken(conversation.turns)) if silent],
     )
     try:
         return msgspec.json.encode(record)
@@ -89,17 +71,22 @@ def opening(conversation: Conversation) -> int | None:
     return next(users, spoken[0] if spoken else None)
 
 
-def _shown(score: Score, conversation: Conversation, signature: str) -> _ShownScore:
+def _compact(**fields: object) -> dict[str, object]:
+    """Return fields without those that are empty."""
+    return {name: value for name, value in fields.items() if value not in (None, "", (), [])}
+
+
+def _shown(score: Score, conversation: Conversation, signature: str) -> dict[str, object]:
     kept = _strongest(score.evidence)
-    return _ShownScore(
-        score.metric,
-        score.status,
+    return _compact(
+        metric=score.metric,
+        status=score.status,
         value=score.value,
         turn=score.turn,
         reason=score.reason,
         flags=score.flags,
         evidence=[_plain(msgspec.to_builtins(piece), digits=4) for piece in kept],
-        more=len(score.evidence) - len(kept),
+        more=len(score.evidence) - len(kept) or None,
         signature="" if score.signature == signature else score.signature,
         meta=None if score.meta == conversation.meta else _plain(score.meta),
     )
@@ -161,24 +148,23 @@ Piece(text=' below.', marked=False)]
         signs[start:end] = [" "] * (end - start)
     for start, end in () if as_written else marks(text):
         signs[start:end] = [""] * (end - start)
-    read = [(sign, bool(mark)) for sign, mark in zip(signs, marked, strict=True) if sign]
-    groups = groupby(read, key=lambda sign: sign[0].isspace())
-    words = [list(word) for is_blank, word in groups if not is_blank]
-    first = next((i for i, word in enumerate(words) if any(mark for _, mark in word)), 0)
-    start = first if sum(len(word) + 1 for word in words[:first]) > most - LEAD else 0
-    room = LEAD
-    while start and room > len(words[start - 1]):
-        start -= 1
-        room -= len(words[start]) + 1
-    shown: list[tuple[str, bool]] = [("…", False)] if start else []
-    for place, word in enumerate(words[start:]):
-        if shown and len(shown) + len(word) + 1 > most:
-            shown.append(("…", False))
-            break
-        if place:
-            # A blank between two marked words is marked with them.
-            shown.append((" ", shown[-1][1] and word[0][1]))
-        shown += word[:most]
+    read = [(" ", False)]  # each sign with its mark, single blanks between words
+    for sign, mark in zip(signs, marked, strict=True):
+        if sign and not sign.isspace():
+            read.append((sign, bool(mark)))
+        elif sign and read[-1][0] != " ":
+            read.append((" ", bool(mark)))
+    read = read[1 : len(read) - (read[-1][0] == " ")]
+    first = next((i for i, (_, mark) in enumerate(read) if mark), 0)
+    start, end = 0, len(read)
+    if first > max(LEAD, most - LEAD):
+        start = next((i for i in range(first - LEAD, first) if read[i - 1][0] == " "), first)
+    if end - start > most:
+        end = next(
+            (i for i in range(start + most - 1, start, -1) if read[i][0] == " "), start + most
+        )
+    cut = ("…", False)
+    shown = [*([cut] if start else []), *read[start:end], *([cut] if end < len(read) else [])]
     return [
         Piece("".join(sign for sign, _ in group), mark)
         for mark, group in groupby(shown, key=lambda sign: sign[1])
