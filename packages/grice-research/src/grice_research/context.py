@@ -140,14 +140,10 @@ def paired_difference(
     Both on the items where both have a value; items of one group are drawn together.
     """
     # The baseline stands second in a comparison, so that the difference is first less second.
-    columns, groups = {"first": first, "second": second}, _groups(rated)
+    columns, groups = {"first": first, "second": second}, rated.groups
     human = rated.human(aspect)
     compared = compare_correlations(columns, human, kind=kind, groups=groups, baseline="second")
     return compared.comparisons[0].difference
-
-
-def _groups(rated: Rated) -> list[str] | None:
-    return [item.group for item in rated.items] if rated.grouped else None
 
 
 def _correlated(scope: str, kind: Correlation) -> Measure:
@@ -159,7 +155,7 @@ def _correlated(scope: str, kind: Correlation) -> Measure:
             contexts = [item.group for item in rated.items]
             return correlation_within(values, human, contexts, kind=kind)
         if scope == "":
-            return correlation(values, human, kind=kind, groups=_groups(rated))
+            return correlation(values, human, kind=kind, groups=rated.groups)
         named = [(i, item.system) for i, item in enumerate(rated.items) if item.system is not None]
         mine, other = ([column[i] for i, _ in named] for column in (values, human))
         return system_level(mine, other, [name for _, name in named], kind=kind).correlation

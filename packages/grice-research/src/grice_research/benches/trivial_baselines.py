@@ -111,7 +111,7 @@ def _compared(
     aspect: str,
 ) -> Iterator[Figure]:
     pair = columns[metric], columns[baseline]
-    groups = [item.group for item in rated.items] if rated.grouped else None
+    groups = rated.groups
     try:
         gap = paired_difference("spearman", *pair, rated, aspect)
         alike = correlation(*pair, kind="spearman", groups=groups)

@@ -93,9 +93,10 @@ class Rated(NamedTuple):
     fingerprint: str
 
     @property
-    def grouped(self) -> bool:
-        """Whether items share conversations or contexts."""
-        return len({item.group for item in self.items}) < len(self.items)
+    def groups(self) -> list[str] | None:
+        """Conversation or context of each item; None if no two items share one."""
+        groups = [item.group for item in self.items]
+        return groups if len(set(groups)) < len(groups) else None
 
     def human(self, aspect: str) -> list[float | None]:
         """Return the mean rating of each item without N/A; None if there is no rating."""

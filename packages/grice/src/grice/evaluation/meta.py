@@ -192,8 +192,7 @@ def evaluate(
     by Holm.
     """
     human = rated.human(aspect)
-    groups = [item.group for item in rated.items] if rated.grouped else None
-    systems = [item.system for item in rated.items]
+    groups, systems = rated.groups, [item.system for item in rated.items]
     covariates = _covariates(rated)
     baseline = baseline or COSINE[rated.set.level]
     points = {
@@ -341,7 +340,7 @@ def _confounds(
 ) -> Iterable[Confound]:
     """Yield partial correlations given each covariate, all of them, and the system."""
     values = column.values
-    groups = [item.group for item in rated.items] if rated.grouped else None
+    groups = rated.groups
     varying = [given for given in covariates.values() if np.ptp(given) > 0]
     held = {name: [given] for name, given in covariates.items()}
     if len(varying) > 1:

@@ -12,7 +12,8 @@ from grice.data import Conversation, FeatureEvidence, Score, Span, Triple, Tripl
 from grice.errors import InputError
 from grice.evaluation.compare import worded
 from grice.evaluation.table import score_table
-from grice.perturb import perturb
+from grice.knowledge.store import StoredKnowledge
+from grice.perturb import perturb, with_texts
 from grice.stats.comparison import proportion
 from grice.stats.estimate import Estimate
 
