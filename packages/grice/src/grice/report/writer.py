@@ -30,7 +30,7 @@ from grice.scoring.summary import SummaryBuilder, notes
 from grice.text.markup import as_read
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 
     from grice.data import Conversation, Json, Score
     from grice.evaluation.review import FlaggedTurn
@@ -152,18 +152,6 @@ class Panel(NamedTuple):
         """Return a value with one digit more than the axis."""
         return number(value, self.histogram.decimals + 1)
 
-    def bound(self, value: float) -> str:
-        """Return an end of the metric's range."""
-        return number(value, 9).rstrip("0").rstrip(".") if math.isfinite(value) else ""
-
-    @property
-    def range(self) -> str:
-        """The metric's range in words."""
-        low, high = map(self.bound, (self.metric.low, self.metric.high))
-        if low and high:
-            return f"{low} to {high}"
-        return f"{low} or more" if low else f"{high} or less" if high else "any number"
-
     @property
     def settings(self) -> dict[str, Json]:
         """The fields that the script of the page needs beside the index."""
@@ -171,11 +159,6 @@ class Panel(NamedTuple):
         own = {name: getattr(self.metric, name) for name in fields}
         edges = list(self.histogram.edges)
         return {**own, "edges": edges, "decimals": self.histogram.decimals}
-
-    @property
-    def noun(self) -> str:
-        """The scored items in words, in the plural."""
-        return "replies" if self.metric.judges == "response" else "conversations"
 
 
 class ReportWriter:
@@ -330,13 +313,19 @@ def _reply(item: FlaggedTurn) -> list[Piece]:
     return snippet(item.reply, own, REPLY, as_written=bool(item.findings))
 
 
-FILTERS = {
-    "base64": lambda data: base64.b64encode(data).decode(),
+def _bound(value: float) -> str:
+    """Return an end of a metric's range; empty where there is none."""
+    return number(value, 9).rstrip("0").rstrip(".") if math.isfinite(value) else ""
+
+
+FILTERS: dict[str, Callable[..., object]] = {
     "address": _address,
-    "reply": _reply,
+    "base64": lambda data: base64.b64encode(data).decode(),
+    "bound": _bound,
     "in_words": in_words,
-    "short": lambda name: excerpt(name, ID),
     "read": lambda text: excerpt(as_read(text), BEFORE),
+    "reply": _reply,
+    "short": lambda name: excerpt(name, ID),
 }
 """Filters of the template."""
 
