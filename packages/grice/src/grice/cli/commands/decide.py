@@ -105,7 +105,7 @@ def _left_out(metric: MetricDifference) -> Iterator[str]:
 def _moved_view(metric: MetricDifference) -> View:
     from grice.text.markup import as_read
 
-    yield Lines(["", f"moved most in {metric.metric}"], style="bold")
+    yield Lines([f"moved most in {metric.metric}"], style="bold")
     for moved in metric.moved:
         yield Lines([f"{moved.difference:+.3f}  {moved.conversation}"], indent=2)
         for item in moved.items:
@@ -278,7 +278,7 @@ def rerank(
 
 def _ranked_view(ranked: Sequence[Ranked], top: int) -> View:
     for item in ranked[:top]:
-        yield Lines(["", item.conversation], style="bold")
+        yield Lines([item.conversation], style="bold")
         yield Lines([f"> {one_line(turn.text, WIDTH)}" for turn in item.turns[-1:]], indent=3)
         for place, candidate in enumerate(item.candidates):
             text = one_line(candidate.text, WIDTH).strip() or "(empty)"
@@ -296,11 +296,11 @@ def _ranked_view(ranked: Sequence[Ranked], top: int) -> View:
         yield Lines(left_out, indent=3, style="dim")
     if len(ranked) > top:
         more = f"… and {plural(len(ranked) - top, 'context')}: -o FILE.jsonl"
-        yield Lines(["", more], style="dim")
+        yield Lines([more], style="dim")
     others = sum(item.best.index != 0 for item in ranked)
     undecided = sum(item.tied > 1 for item in ranked)
     counts = f"not the first candidate is best in {others:,}; tied in {undecided:,}"
-    yield Lines(["", f"{plural(len(ranked), 'context')}; {counts}"], style="bold")
+    yield Lines([f"{plural(len(ranked), 'context')}; {counts}"], style="bold")
 
 
 def _pairs_view(pairs: Sequence[Preference], refused: Counter[str]) -> View:

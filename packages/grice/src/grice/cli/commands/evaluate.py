@@ -134,7 +134,6 @@ def _block_view(block: Block) -> View:
     columns = ("metric (trivial dim)", "Spearman", "Pearson", "to baseline", "rank", "abst.")
     dim = frozenset(place for place, row in enumerate(block.rows) if row.trivial)
     yield Table(columns, map(_cells, block.rows), dim=dim)
-    yield Lines([""])
     yield Lines(_notes(block), indent=2, longest=LONGEST)
     rows = [row for row in block.rows if row.confounds and not row.trivial]
     if rows:
@@ -150,7 +149,6 @@ def _block_view(block: Block) -> View:
             for row in systems
         )
         yield Table((title, "Spearman", "Pearson", "pairs in order"), cells)
-    yield Lines([""])
 
 
 def _controlled(row: Row) -> tuple[str, ...]:
@@ -319,7 +317,7 @@ def _audit_view(result: AuditResult) -> View:
     if judges:
         yield from _judges_view(judges)
     title = "injections: mean change of the score, and how often it rose by over 0.1"
-    yield Lines(["", title], style="bold")
+    yield Lines([title], style="bold")
     for shipped in (False, True):
         group = [row for row in result.metrics if row.ships is shipped and row.metric != BASELINE]
         if group:
@@ -329,7 +327,7 @@ def _audit_view(result: AuditResult) -> View:
         yield Lines(usage_lines([usage], planned=False))
         if usage.requests:
             yield Lines([f"{usage.seconds / usage.requests:.2f} s a request"])
-    yield Lines(["", *(row.verdict for row in result.metrics if row.verdict)], style="bold")
+    yield Lines((row.verdict for row in result.metrics if row.verdict), style="bold")
 
 
 def _judges_view(judges: Sequence[MetricAudit]) -> Iterator[Lines | Table]:
@@ -338,7 +336,7 @@ def _judges_view(judges: Sequence[MetricAudit]) -> Iterator[Lines | Table]:
         figures = (row.same, row.first, row.own, row.changed)
         cells = ("–" if each is None else with_interval(each, ".2f") for each in figures)
         rows.append((row.metric, *cells, number(row.deviation)))
-    yield Lines(["", "two replies compared in both orders; the same asked again"], style="bold")
+    yield Lines(["two replies compared in both orders; the same asked again"], style="bold")
     yield Table(("judge", "same", "first", "own", "changed", "deviation"), rows)
     legend = (
         "same: the same answer in both orders; first: answers for the reply shown first, 0.5 is "
@@ -434,7 +432,6 @@ def _perturbed_view(block: PerturbedBlock) -> View:
         yield Table((row.metric, "pairs", "share"), rows)
         failed = f"; {plural(row.failed, 'pair')} failed" if row.failed else ""
         yield Lines([f"ties {row.ties:.1%}{failed}"], "dim", 2, LONGEST)
-    yield Lines([""])
 
 
 def _kinds() -> Output:

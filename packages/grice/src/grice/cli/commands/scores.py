@@ -376,7 +376,7 @@ def _described(evidence: Evidence, texts: Sequence[str]) -> list[str]:
 
 def _changes_view(changes: Mapping[str, Sequence[Counterfactual]]) -> View:
     for metric, tried in changes.items():
-        yield Lines(["", f"what would lift {metric}"], style="bold")
+        yield Lines([f"what would lift {metric}"], style="bold")
         lines = []
         best = {change.kind: change for change in reversed(tried)}
         for change in sorted(best.values(), key=lambda change: -change.lift):
@@ -450,7 +450,7 @@ def _flagged_view(item: FlaggedTurn) -> Iterator[Lines]:
     from grice.text.markup import as_read
 
     place = f"{item.conversation} #{item.turn}"
-    yield Lines(["", f"{item.rank}. {item.certainty} {item.headline}, {place}"], style="bold")
+    yield Lines([f"{item.rank}. {item.certainty} {item.headline}, {place}"], style="bold")
     # A reader must see the tags and tokens that a finding is about.
     reply = item.reply if item.findings else as_read(item.reply)
     texts = (as_read(item.before), reply)

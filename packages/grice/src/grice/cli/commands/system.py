@@ -62,7 +62,7 @@ def _list_view(registry: Registry) -> View:
         for each in metrics
     ]
     yield Table(("metric", "judges", "what it tells", "from"), rows, words=4)
-    yield Lines(["* scored unless told otherwise; grice list METRIC tells more", ""])
+    yield Lines(["* scored unless told otherwise; grice list METRIC tells more"])
     formats = [(name, known.summary) for name, known in find_formats().formats.items()]
     yield Table(("format", "what it is"), formats, words=2)
 
@@ -76,14 +76,14 @@ def _metric_view(metric: Metric) -> View:
         f"{metric.neutral:g} with status abstained where there is nothing to judge; {runs}."
     )
     meaning = metric.description.partition("\nArgs:")[0].replace("``", "").strip()
-    for paragraph in (facts, *meaning.split("\n\n"), f"Method: {metric.source}"):
-        yield Lines([" ".join(paragraph.split()), ""], longest=LONGEST)
+    yield Lines([facts, *meaning.split("\n\n"), f"Method: {metric.source}"], longest=LONGEST)
+    lines = []
     for option in metric.options:
         text = f"{option.help} {option.range}".strip(" .").replace("``", "")
-        line = f"{metric.flag(option.name)} (default {option.default}): {text}."
-        yield Lines([line], indent=2, longest=LONGEST)
+        lines.append(f"{metric.flag(option.name)} (default {option.default}): {text}.")
     for name, reference in metric.models.items():
-        yield Lines([f"{metric.flag(name)} (default {reference}): a model"], indent=2)
+        lines.append(f"{metric.flag(name)} (default {reference}): a model")
+    yield Lines(lines, indent=2, longest=LONGEST)
 
 
 MEBI = 2**20
@@ -136,7 +136,7 @@ def _diagnosis_view(diagnosis: Diagnosis) -> View:
     if diagnosis.arrangements:
         talks = f"{diagnosis.conversations} conversations"
         run = f"{diagnosis.mode}, {talks}, {diagnosis.seconds:.1f} s"
-        yield Lines(["", f"Same bits as all scored together? ({run})"], style="bold")
+        yield Lines([f"Same bits as all scored together? ({run})"], style="bold")
         rows = []
         for each in diagnosis.arrangements:
             # Scores may differ in their evidence alone.
@@ -178,9 +178,8 @@ def serve(
     from grice.serve import Limits, check_installed
 
     check_installed()
+    from grice.serve import server
     from grice.serve.app import application
-    from grice.serve.server import check as answered
-    from grice.serve.server import serve
 
     check_options(scoring)
     limits = Limits(concurrency=concurrency)
@@ -192,8 +191,8 @@ def serve(
         )
     with load_grader(scoring, speaker) as grader:
         if check:
-            return check_output(answered(application(grader, limits=limits)))
-        serve(
+            return check_output(server.check(application(grader, limits=limits)))
+        server.serve(
             application(grader, limits=limits, key=key),
             host=host,
             port=port,
