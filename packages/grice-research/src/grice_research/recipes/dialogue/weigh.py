@@ -20,7 +20,7 @@ import numpy as np
 
 from grice.metrics.fluency import FluencyModel
 from grice.models.embedded import EmbeddedGenerator
-from grice.models.folder import open_folder
+from grice.models.loader import ModelLoader
 from grice_research.places import work_folder
 from grice_research.recipes.common import figure_of, parser_of, write_rows
 from grice_research.recipes.relevance.corpora import evaluated_texts, normalise, read_dialogues
@@ -157,8 +157,8 @@ def main() -> None:
     parser.add_argument("--model", type=Path, default=WORK / "seed0/bundle")
     options = parser.parse_args()
     every = trials(options.data)
-    model = open_folder(options.model)
-    oddness = FluencyModel(model, EmbeddedGenerator(model, mode="exact", threads=1))
+    loader, model = ModelLoader(mode="exact", workers=1, cache=None), f"file:{options.model}"
+    oddness = FluencyModel(loader.folder(model), loader.load(model, EmbeddedGenerator))
     odd = np.array(oddness.disfluency([trial.reply for trial in every]))
     kinds = np.array([trial.kind for trial in every])
     messages = kinds == "message"

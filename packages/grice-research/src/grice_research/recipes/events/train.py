@@ -96,7 +96,7 @@ def write_states() -> None:
     for begin in range(0, len(rows), 512):
         block = rows[begin : begin + 512]
         hidden = encoder.hidden_states([row.text for row, _ in block])
-        for (row, form), (hidden_states, _) in zip(block, hidden, strict=True):
+        for (row, form), hidden_states in zip(block, hidden, strict=True):
             if not hidden_states.offsets:
                 continue
             states.append(hidden_states.states[1:-1].astype(np.float16))

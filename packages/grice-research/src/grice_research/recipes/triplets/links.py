@@ -98,7 +98,7 @@ def main() -> None:
             )
         levels = np.quantile(entailed, np.linspace(0.6, 0.95, 36))
         return {
-            "ap": average_precision(gold, entailed),
+            "ap": average_precision(gold.tolist(), entailed.tolist()),
             "level": (level := float(max(levels, key=lambda x: macro_f1(gold, entailed > x)))),
             "macro_f1": macro_f1(gold, entailed > level),
             "choice": float((scores.argmax(1) == four[:, 5]).mean()),
