@@ -45,9 +45,10 @@ QUERIES = 64
 """Queries compared at once."""
 SPARE = 8
 """Heads compared beyond those wanted, so that rounding cannot keep a nearest one out."""
-HEADS = 1
-"""Nearest heads looked at for a triple. Two do better by 0.002 of the area on the development part
-of CSKB Population and no better on DECO train, and cost as much again."""
+HEADS, EACH = 1, 1
+"""Nearest heads looked at for a triple, and stored tails of each. Two heads do better by 0.002 of
+the area on the development part of CSKB Population and no better on DECO train, two tails by 0.001;
+both cost as much again."""
 TAILS = 10
 """Tails a triple is compared with, as many as ACCENT has COMET write."""
 WIDE = 200
@@ -130,7 +131,7 @@ class StoredKnowledge:
         self._encoder = encoder
         self.own: tuple[Triple, ...] = ()
         self._own_tails: dict[tuple[str, str], list[Triple]] = {}
-        self._own_vectors: dict[str, Array] = {}
+        self._own_vectors: Array | None = None
         self._connection = _read_only(folder.file("triples.sqlite"))
         self._relations = dict(self._connection.execute("SELECT name, id FROM relations"))
         self._heads: NDArray[np.int8] = np.load(folder.file("heads.npy"), mmap_mode="r")
@@ -154,7 +155,7 @@ class StoredKnowledge:
         more.triples_identity = f"{identity}+{self.triples_identity}"
         more.identity = f"{identity}+{self.identity}"
         more.own = (*own, *self.own)
-        more._own_vectors, more._own_tails = {}, {}
+        more._own_vectors, more._own_tails = None, {}
         for triple in more.own:
             more._own_tails.setdefault(_key(triple), []).append(triple)
         return more
@@ -218,7 +219,7 @@ class StoredKnowledge:
         check_queries(heads, relations, k)
         if not all(head.strip() for head in heads):
             raise InputError("empty head: give an event, such as 'PersonX bakes a cake'")
-        known = self._known_tails(heads, relations, self._encoder, heads_each=k, tails_each=k)
+        known = self._known_tails(heads, relations, k, k)
         return [list(islice(each, k)) for each in known]
 
     def plausibility(self, triples: Sequence[Triple]) -> list[float]:
@@ -228,44 +229,40 @@ class StoredKnowledge:
         tails.
         """
         heads, relations = [t.head for t in triples], [t.relation for t in triples]
-        known = self._compared(triples, self.tails(heads, relations, TAILS), self._encoder)
+        known = self._compared(triples, self.tails(heads, relations, TAILS))
         return [min(1.0, max([0.0, *(t.tail_similarity for t in tails)])) for tails in known]
 
-    def best_known(
-        self, triples: Sequence[Triple], *, encoder: Encoder | None = None, tails: int = 2
-    ) -> list[KnownTail | None]:
+    def best_known(self, triples: Sequence[Triple]) -> list[KnownTail | None]:
         """Return for each triple the known tail most similar to its tail, under similar heads.
 
-        None for a relation without known triples. ``tails`` is the number of stored tails compared
-        per head; own ones are added.
+        None for a relation without known triples.
         """
-        encoder = encoder or self._encoder
         heads, relations = [t.head for t in triples], [t.relation for t in triples]
-        known = self._known_tails(heads, relations, encoder, heads_each=HEADS, tails_each=tails)
+        known = self._known_tails(heads, relations, HEADS, EACH)
         return [
             max(each, key=lambda tail: (tail.tail_similarity, tail.head_similarity), default=None)
-            for each in self._compared(triples, [list(each) for each in known], encoder)
+            for each in self._compared(triples, [list(each) for each in known])
         ]
 
     def nearest_tails(self, triple: Triple, k: int) -> list[KnownTail]:
         """Return the known tails most similar to that of a triple, under similar heads."""
         known = self.tails([triple.head], [triple.relation], max(k, WIDE))
-        (tails,) = self._compared([triple], known, self._encoder)
+        (tails,) = self._compared([triple], known)
         return sorted(tails, key=lambda tail: -tail.tail_similarity)[:k]
 
     def nearest(self, events: Sequence[str], count: int) -> list[list[NearHead]]:
         """Return for each event the nearest known heads, the nearest first."""
-        return self._nearest_heads([head_text(event) for event in events], count, self._encoder)
+        return self._nearest_heads([head_text(event) for event in events], count)
 
     def _nearest_heads(
-        self, texts: Sequence[str], count: int, encoder: Encoder, relation: str | None = None
+        self, texts: Sequence[str], count: int, relation: str | None = None
     ) -> list[list[NearHead]]:
         """Return for each worded event the nearest known heads, own ones where near enough.
 
         Similarities of stored heads are those of the short vectors, within a few hundredths of the
         cosine. With a relation only heads that have a tail under it are compared.
         """
-        by_text = encoded(texts, encoder)
+        by_text = encoded(texts, self._encoder)
         vectors = [by_text[text] for text in texts]
         among = np.arange(len(self._heads))
         if relation is not None:
@@ -284,11 +281,10 @@ class StoredKnowledge:
         ]
         if not matching or not texts:
             return stored
-        if encoder.identity not in self._own_vectors:
-            made = np.stack(encoder.encode([head_text(head) for head in heads]))
-            self._own_vectors[encoder.identity] = made.astype(np.float16).astype(np.float32)
-        rows = self._own_vectors[encoder.identity]
-        nearest_own = nearest_rows(rows, np.array(matching), vectors, count, 1.0)
+        if self._own_vectors is None:
+            made = np.stack(self._encoder.encode([head_text(head) for head in heads]))
+            self._own_vectors = made.astype(np.float16).astype(np.float32)
+        nearest_own = nearest_rows(self._own_vectors, np.array(matching), vectors, count, 1.0)
         merged = []
         for near, own in zip(stored, nearest_own, strict=True):
             least = near[-1].similarity if len(near) == count else -1.0
@@ -300,19 +296,13 @@ class StoredKnowledge:
         return merged
 
     def _known_tails(
-        self,
-        heads: Sequence[str],
-        relations: Sequence[str],
-        encoder: Encoder,
-        *,
-        heads_each: int,
-        tails_each: int,
+        self, heads: Sequence[str], relations: Sequence[str], heads_each: int, tails_each: int
     ) -> list[Iterator[KnownTail]]:
         """Return different tails of the heads nearest to each head, one search per relation."""
         near: dict[tuple[str, str], list[NearHead]] = {}
         for asked in dict.fromkeys(relations):
             given = [h for h, relation in zip(heads, relations, strict=True) if relation == asked]
-            found = self._nearest_heads(list(map(head_text, given)), heads_each, encoder, asked)
+            found = self._nearest_heads(list(map(head_text, given)), heads_each, asked)
             near |= {(head, asked): nearest for head, nearest in zip(given, found, strict=True)}
 
         def tails(nearest: Sequence[NearHead], relation: str) -> Iterator[KnownTail]:
@@ -327,7 +317,7 @@ class StoredKnowledge:
         return [tails(near[key], key[1]) for key in zip(heads, relations, strict=True)]
 
     def _compared(
-        self, triples: Sequence[Triple], known: Sequence[Sequence[KnownTail]], encoder: Encoder
+        self, triples: Sequence[Triple], known: Sequence[Sequence[KnownTail]]
     ) -> list[list[KnownTail]]:
         """Return known tails with their similarity to the tail of each triple."""
         relations = [self.schema[triple.relation] for triple in triples]
@@ -336,7 +326,7 @@ class StoredKnowledge:
             [tail_text(tail.tail, relation) for tail in tails]
             for tails, relation in zip(known, relations, strict=True)
         ]
-        vectors = encoded(chain(texts, *others), encoder)
+        vectors = encoded(chain(texts, *others), self._encoder)
         return [
             [
                 msgspec.structs.replace(

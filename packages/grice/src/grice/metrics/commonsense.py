@@ -41,9 +41,6 @@ NOT_WHOLE = "no two events are related that were read as whole clauses about peo
 LEAST = 0.01
 """Least plausibility in a harmonic mean: a cosine may be 0, which would decide everything."""
 TAILS = 10  # tails asked of knowledge that generates them, as many as ACCENT has COMET write
-EACH = 1
-"""Tails looked at of each of the nearest known heads. On the development part of CSKB Population
-two tails did no better by more than 0.001, and cost as much again."""
 
 
 @metric(
@@ -201,7 +198,7 @@ def nearest_known(
     # A store asks one relation after the other; full batches are a third faster.
     encoded([*(head_text(triple.head) for triple in triples), *own], encoder)
     if hasattr(knowledge, "best_known"):
-        nearest: list[KnownTail | None] = knowledge.best_known(triples, encoder=encoder, tails=EACH)
+        nearest: list[KnownTail | None] = knowledge.best_known(triples)
         return nearest
     given = knowledge.tails([triple.head for triple in triples], relations, TAILS)
     known = [
