@@ -9,19 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from grice.data import Span
 from grice.models.embedded import HiddenStates
+from grice.text import wordlists as en
 from grice.text.lexicon import look_up
-from grice.text.wordlists import (
-    ADVERBS,
-    AUXILIARIES,
-    BE,
-    DEGREES,
-    DETERMINERS,
-    INDEFINITE,
-    NOT_VERBS,
-    PREPOSITIONS,
-    QUESTIONS,
-    THINGS,
-)
 from grice_tasks.tokens import SPAN_TOKENS
 
 if TYPE_CHECKING:
@@ -256,10 +245,12 @@ get got go like just do one two first all
 """
 _EMPTY = frozenset(_SAY_NOTHING.split())
 _LIGHT = _EMPTY.union(
-    ADVERBS, AUXILIARIES, BE, DEGREES, DETERMINERS, INDEFINITE, PREPOSITIONS, QUESTIONS, THINGS,
-    _NAMES_NOTHING.split(),
-)  # fmt: skip
+    *(en.MODIFIERS, en.AUXILIARIES, en.BE, en.DETERMINERS, en.INDEFINITE),
+    *(en.PREPOSITIONS, en.QUESTIONS, en.THINGS, _NAMES_NOTHING.split()),
+)
 """Words that name neither what happens nor who or what it happens to."""
+_NO_PART = en.DETERMINERS | en.PREPOSITIONS | en.ADVERBS | en.NOT_VERBS
+"""Words that are no part of a noun phrase."""
 _ASKS = re.compile(
     r"(?:do|does|did|are|is|was|were|have|has|can|could|would|will)\s+(?:i|you|we|"
     r"they|he|she|it|that|this|there|the)\b|(?:what|how|why|who|where)\b",
@@ -378,7 +369,7 @@ def things(text: str) -> list[Place]:
 def _belongs(word: str, after: str, *, opened: bool) -> bool:
     """Return whether a word is part of a noun phrase, by itself or by the word before it."""
     lower = word.lower()
-    if lower in DETERMINERS or lower in PREPOSITIONS or lower in ADVERBS or lower in NOT_VERBS:
+    if lower in _NO_PART:
         return False
     if not word[0].isalpha() or "'" in word or len(word) < 3:
         return False
@@ -387,7 +378,7 @@ def _belongs(word: str, after: str, *, opened: bool) -> bool:
         # "party" and "go" are both nouns and verbs: the word before decides. Behind a noun, what
         # ends like a verb is one: "my dog barks".
         inflected = lower.endswith(("s", "ed", "ing")) and "a" not in look_up(after).readings
-        open_noun = after in DETERMINERS or (opened and not inflected)
+        open_noun = after in en.DETERMINERS or (opened and not inflected)
         return ("n" in readings or "a" in readings) and open_noun
     return "n" in readings or "a" in readings or (not readings and word[0].isupper())
 
