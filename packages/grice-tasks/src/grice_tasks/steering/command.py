@@ -99,18 +99,16 @@ def open_base(scoring: Scoring, reference: str, stack: ExitStack) -> SteerableLM
 
 def _lines() -> Iterator[str]:
     """Yield the lines that hold something; on a terminal each is asked for."""
-    is_asked = sys.stdin.isatty()
+    prompt = "> " if sys.stdin.isatty() else ""
     while True:
-        if is_asked:
-            sys.stderr.write("> ")
-            sys.stderr.flush()
+        sys.stderr.write(prompt)
+        sys.stderr.flush()
         line = sys.stdin.readline()
         if not line:
             break
         if line.strip():
             yield line.strip()
-    if is_asked:
-        sys.stderr.write("\n")
+    sys.stderr.write("\n" if prompt else "")
 
 
 def _view(answer: Answer) -> View:
