@@ -68,16 +68,9 @@ def test_no_command_writes_over_what_it_reads(places, capsys, option):
     assert "name another output" in capsys.readouterr().err
 
 
-def test_files_that_cannot_be_used_are_named(places, tmp_path, capsys):
+def test_a_file_that_is_not_there_is_named(tmp_path, capsys):
     assert main(["situatedgen", "build", "no.txt", "-o", str(tmp_path / "out")]) == 2
     assert "no.txt: cannot be read: No such file or directory\n" in capsys.readouterr().err
-    odd, scores = tmp_path / "odd.csv", tmp_path / "s.jsonl"
-    odd.write_text("ticket,what,who\nT-1,Is it far?,Ann\nT-1,Ten minutes.,Bo\n", "utf-8")
-    assert main(["cider", str(odd)]) == 2
-    assert "--column text=NAME" in " ".join(capsys.readouterr().err.split())
-    assert run(f"score TALKS -m log_length -q -o {scores}", places) == 0
-    assert main(["cider", str(scores)]) == 2
-    assert "s.jsonl: holds scores, where conversations are expected" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("json_too", [False, True], ids=["text", "json"])

@@ -16,8 +16,6 @@ from grice_tasks.steering.guide_training import Labelled
 
 VOCABULARY = ("a", "b", END)
 STATES = np.array([[0.6, 0.2, 0.2], [0.3, 0.3, 0.4]])
-R = np.array([[0.5, 1.0, 0.0], [1.0, 1.0, 1.0]])
-"""The probability of the label behind each token, in each state."""
 GIVEN_LABEL = np.array([[0.6, 0.4, 0.0], [0.3, 0.3, 0.4]])
 
 
