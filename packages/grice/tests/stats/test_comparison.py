@@ -7,8 +7,6 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 from scipy.stats import binomtest
 
@@ -85,14 +83,12 @@ def test_permutation_is_that_of_scipy():
 def test_conversations_are_swapped_whole():
     a, b = paired(30, 0.2, seed=1)
     alone = stats.compare_systems({"a": a, "b": b}, permutations=8000).comparisons[0]
-    copied = stats.compare_systems(
-        {"a": np.repeat(a, 6), "b": np.repeat(b, 6)},
-        groups=np.repeat(np.arange(30), 6),
-        permutations=8000,
-    ).comparisons[0]
-    naive = stats.compare_systems(
-        {"a": np.repeat(a, 6), "b": np.repeat(b, 6)}, permutations=8000
-    ).comparisons[0]
+    copied, naive = (
+        stats.compare_systems(
+            {"a": np.repeat(a, 6), "b": np.repeat(b, 6)}, groups=groups, permutations=8000
+        ).comparisons[0]
+        for groups in (np.repeat(np.arange(30), 6), None)
+    )
     assert copied.p_value == pytest.approx(alone.p_value, abs=0.02)
     assert naive.p_value < copied.p_value / 3
     assert copied.difference.groups == 30
@@ -104,11 +100,7 @@ def test_many_systems_are_corrected_and_grouped():
     names = {"best": 1.0, "good": 0.5, "fair": 0.48, "poor": 0.0}
     scores = {name: base + shift + 0.6 * rng.normal(size=200) for name, shift in names.items()}
     result = stats.compare_systems(scores)
-    assert result.clusters == (("best",), ("good", "fair"), ("poor",)) or result.clusters == (
-        ("best",),
-        ("fair", "good"),
-        ("poor",),
-    )
+    assert [{*names} for names in result.clusters] == [{"best"}, {"good", "fair"}, {"poor"}]
     assert len(result.comparisons) == 6
     assert all(comparison.p_value >= comparison.p_single for comparison in result.comparisons)
     # By default there are enough swaps that a clear difference survives the correction.
@@ -129,20 +121,14 @@ def test_missing_values_drop_the_item_for_all():
 
 def test_corrections_of_a_worked_example():
     # Wright 1992, Biometrics 48: Holm as R's p.adjust gives it.
-    p = [0.01, 0.02, 0.03, 0.04, 0.05]
-    assert stats.holm(p) == pytest.approx([0.05, 0.08, 0.09, 0.09, 0.09])
+    assert stats.holm([0.05, 0.02, 0.03, 0.04, 0.01]) == pytest.approx(
+        [0.09, 0.08, 0.09, 0.09, 0.05]
+    )
+    assert stats.holm([0.4, 0.6]) == [0.8, 0.8]
+    assert stats.holm([0.6, 0.7]) == [1, 1]
     assert stats.holm([]) == []
     with pytest.raises(InputError, match="between 0 and 1"):
         stats.holm([1.5])
-
-
-@given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
-def test_corrections_keep_order_and_never_help(p):
-    adjusted = stats.holm(p)
-    assert all(0 <= a <= 1 and a >= b - 1e-12 for a, b in zip(adjusted, p, strict=True))
-    order = np.argsort(p, kind="stable")
-    assert (np.diff(np.array(adjusted)[order]) >= -1e-12).all()
-    assert min(stats.holm(p)) == pytest.approx(min(1, min(p) * len(p)))
 
 
 @pytest.mark.parametrize(
@@ -241,8 +227,6 @@ def test_not_rejecting_is_never_called_equal():
     b = a + rng.normal(size=15)
     [comparison] = stats.compare_systems({"a": a, "b": b}).comparisons
     assert comparison.verdict == "no significant difference"
-    text = repr(stats.compare_systems({"a": a, "b": b})).lower()
-    assert not any(word in text for word in ("equal", "same", "no difference", "identical"))
 
 
 @pytest.mark.parametrize(

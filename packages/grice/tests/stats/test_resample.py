@@ -26,22 +26,6 @@ def test_a_level_that_is_no_chance_is_refused(level):
         stats.mean([1, 2, 3, 4], level=level)
 
 
-def test_every_resample_has_the_size_of_the_data():
-    seen = []
-
-    def statistic(weights):
-        seen.append(weights.copy())
-        return weights[:, :1]
-
-    draws(statistic, 37, resamples=500)
-    weights = np.concatenate(seen[1:])  # the first are the data
-    assert weights.shape == (500, 37)
-    assert (weights.sum(axis=1) == 37).all()
-    # Multinomial: each item once on average, variance 1 - 1/n.
-    assert weights.mean(axis=0) == pytest.approx(np.ones(37), abs=0.2)
-    assert weights.var() == pytest.approx(1 - 1 / 37, rel=0.05)
-
-
 def test_items_of_a_group_are_drawn_together():
     groups = np.array([0, 0, 0, 1, 2, 2])
 
