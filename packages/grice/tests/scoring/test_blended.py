@@ -14,31 +14,25 @@ from grice.cli import main
 @pytest.fixture
 def chat(tmp_path):
     path = tmp_path / "chat.jsonl"
-    turns = [("A", "Do you like tea?"), ("B", "I like green tea."), ("A", "Да"), ("B", "Yes.")]
-    turns += [("A", "And coffee?"), ("B", "I like green tea more than coffee.")]
-    record = {"id": "c", "turns": [{"speaker": s, "text": t} for s, t in turns]}
-    path.write_text(json.dumps(record) + "\n", "utf-8")
+    turns = ["Do you like tea?", "I like green tea.", "Да", "Yes.", "And coffee?"]
+    turns.append("I like green tea more than coffee.")
+    path.write_text(json.dumps({"id": "c", "turns": turns}) + "\n", "utf-8")
     return path
-
-
-def _scores(words, capsys):
-    assert main(words) == 0
-    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
 
 
 def test_a_blend_is_made_of_the_scores_of_its_parts(chat, capsys):
     words = ["score", str(chat), "-m", "relevance,repetition", "-o", "-"]
-    ways = ("min", "max", "mean", "geometric")
-    for how in ways:
+    for how in ("min", "max", "mean", "geometric"):
         words += ["--blend", f"{how}:relevance,repetition"]
-    scores = _scores(words, capsys)
+    assert main(words) == 0
+    scores = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     for turn in {score["turn"] for score in scores}:
         of_turn = {score["metric"]: score for score in scores if score["turn"] == turn}
         parts = [of_turn["relevance"], of_turn["repetition"]]
         a, b = (part["value"] for part in parts)
         wanted = {"min": min(a, b), "max": max(a, b), "mean": (a + b) / 2}
         wanted["geometric"] = math.sqrt(a * b)
-        for how in ways:
+        for how in wanted:
             blend = of_turn[f"{how}_relevance_repetition"]
             abstained = any(part["status"] == "abstained" for part in parts)
             assert blend["status"] == ("abstained" if abstained else "ok")

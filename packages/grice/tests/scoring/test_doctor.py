@@ -97,16 +97,11 @@ def test_the_report_fits_the_terminal(capsys, monkeypatch):
 
 
 def test_an_engine_that_cannot_start_is_reported():
-    done = subprocess.run(
-        [sys.executable, "-m", "grice", "doctor", "--json", "-m", "engagement"],
-        env={**os.environ, "CT2_FORCE_CPU_ISA": "NONE"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    words = [sys.executable, "-m", "grice", "doctor", "--json", "-m", "engagement"]
+    environment = {**os.environ, "CT2_FORCE_CPU_ISA": "NONE"}
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 1, done.stderr
-    report = json.loads(done.stdout)
-    assert "NONE" in report["problems"][0]
+    assert "NONE" in json.loads(done.stdout)["problems"][0]
 
 
 def test_a_damaged_model_is_named_and_the_others_are_listed(tmp_path, capsys, monkeypatch):

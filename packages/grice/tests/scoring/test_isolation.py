@@ -52,12 +52,11 @@ def test_few_items_that_fail_cost_no_other(bad, most):
 
 
 def test_what_fails_once_only_loses_nothing():
-    state = []
+    failures = [TimeoutError()]
 
     def ask(items):
-        if not state:
-            state.append("failed")
-            raise TimeoutError
+        if failures:
+            raise failures.pop()
         return list(items)
 
     assert answers(ask, range(100)) == list(range(100))
@@ -80,9 +79,8 @@ def judged(function, texts):
     declared = metric("trial", version="1", summary="Trial.", judges="response", source="none",
                       example=Example(["a", "b"], 0.0, 1.0))(function)  # fmt: skip
     talks = [Conversation(str(i), (Turn("A", text),)) for i, text in enumerate(texts)]
-    return [
-        scores[0] for scores in LoadedMetric(declared, Signature("trial", "1"), {}).score(talks)
-    ]
+    loaded = LoadedMetric(declared, Signature("trial", "1"), {})
+    return [scores[0] for scores in loaded.score(talks)]
 
 
 def test_a_failed_score_says_how_many_were_judged_with_it():

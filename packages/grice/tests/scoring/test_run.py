@@ -119,18 +119,11 @@ def test_scores_stand_in_input_order_with_everything_they_need(tmp_path, records
     score_to(path, records, scorer)
     scores = [msgspec.json.decode(line, type=Score) for line in path.read_bytes().splitlines()]
     conversations = [record for record in records if isinstance(record, Conversation)]
-    expected = [
-        (conversation.id, turn, name)
-        for conversation in conversations
-        for turn, name in (
-            *(
-                (i, name)
-                for i in range(len(conversation.turns))
-                for name in ("fragile", "log_length")
-            ),
-            (None, "turn_count"),
-        )
-    ]
+    expected = []
+    for talk in conversations:
+        turns = range(len(talk.turns))
+        expected += [(talk.id, i, name) for i in turns for name in ("fragile", "log_length")]
+        expected.append((talk.id, None, "turn_count"))
     assert [(score.conversation, score.turn, score.metric) for score in scores] == expected
     assert scores[0].meta == {"rank": 0}
     assert scores[0].signature == "fragile:1"

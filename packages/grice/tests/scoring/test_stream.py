@@ -57,10 +57,8 @@ def test_each_conversation_is_answered_while_the_stream_is_open(stream):
         process.stdin.write(TALK % name)
         process.stdin.flush()
         answered = [json.loads(line_of(process)) for _ in range(2)]
-        assert [(score["conversation"], score["turn"]) for score in answered] == [
-            (name, 0),
-            (name, 1),
-        ]
+        places = [(score["conversation"], score["turn"]) for score in answered]
+        assert places == [(name, 0), (name, 1)]
         assert process.poll() is None
     process.stdin.close()
     assert process.wait(60) == 0

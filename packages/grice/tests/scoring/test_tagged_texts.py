@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,29 +26,16 @@ WORDS = st.lists(st.sampled_from(["oh", "no!", "How", "are you?", "<3", "tea.", 
 TALK = st.lists(WORDS, min_size=1, max_size=4)
 
 
-def judge(item, texts):
-    spans = [
-        Span(turn, start, start + len(word))
+def judge(texts):
+    evidence = [
+        FeatureEvidence(word[0], 1.0, None, Span(turn, *word.span()))
         for turn, text in texts
-        for start, word in words_of(text)
+        for word in re.finditer(r"\S+", text)
     ]
-    evidence = [FeatureEvidence(text_of(dict(texts), span), 1.0, None, span) for span in spans]
-    if spans:
-        triple = Triple("a", "xWant", "b", spans[0], spans[-1])
+    if evidence:
+        triple = Triple("a", "xWant", "b", evidence[0].span, evidence[-1].span)
         evidence.append(TripleEvidence(triple, 0.5))
-    return Judgement(1 / (1 + len(spans)), evidence=tuple(evidence))
-
-
-def words_of(text):
-    place = 0
-    for word in text.split():
-        place = text.index(word, place)
-        yield place, word
-        place += len(word)
-
-
-def text_of(texts, span):
-    return texts[span.turn][span.start : span.end]
+    return Judgement(0.5, evidence=tuple(evidence))
 
 
 def pointing(name, judges):
@@ -56,10 +45,9 @@ def pointing(name, judges):
         for item in items:
             if judges == "response":
                 before = zip(item.positions, item.history, strict=True)
-                texts = [*((i, turn.text) for i, turn in before), (item.turn, item.text)]
+                yield judge([*((i, turn.text) for i, turn in before), (item.turn, item.text)])
             else:
-                texts = [(i, turn.text) for i, turn in enumerate(item.turns)]
-            yield judge(item, texts)
+                yield judge([(i, turn.text) for i, turn in enumerate(item.turns)])
 
     return LoadedMetric(declared, Signature(name, "1"), {})
 
@@ -72,18 +60,12 @@ def test_evidence_points_into_the_text_as_it_came(judges, turns, data):
     talk = Conversation("c", (first, Turn("S", "be <b>kind</b>", role="system"), *rest))
     [scores] = pointing(judges, judges).score([talk])
     for score in scores:
-        for piece in score.evidence:
-            if isinstance(piece, FeatureEvidence):
-                assert talk.turns[piece.span.turn].text[piece.span.start : piece.span.end] == (
-                    piece.name
-                )
-            else:
-                spans = [
-                    evidence.span
-                    for evidence in score.evidence
-                    if isinstance(evidence, FeatureEvidence)
-                ]
-                assert (piece.triple.head_span, piece.triple.tail_span) == (spans[0], spans[-1])
+        *words, linked = score.evidence
+        for word in words:
+            said = talk.turns[word.span.turn].text
+            assert said[word.span.start : word.span.end] == word.name
+        ends = (linked.triple.head_span, linked.triple.tail_span)
+        assert ends == (words[0].span, words[-1].span)
 
 
 def test_tags_of_references_do_not_count():
