@@ -102,16 +102,12 @@ def _column(rule: str, parts: Sequence[ScoreColumn]) -> ScoreColumn:
     names = [part.name for part in parts]
     name = "_".join((rule, *names))
     of = "+".join(f"[{part.signature}]" for part in parts)
+    neutral = combined(rule, [part.neutral for part in parts])
+    source = "Blends as in RUBER (Tao et al., AAAI 2018) and predictive engagement (2020)."
     return ScoreColumn(
-        name,
-        f"The {rule} of {', '.join(names)}",
-        parts[0].judges,
-        low=0.0,
-        high=1.0,
-        neutral=combined(rule, [part.neutral for part in parts]),
-        source="Blends as in RUBER (Tao et al., AAAI 2018) and predictive engagement (2020).",
-        signature=str(Signature(name, "1", ((PARTS, of),))),
-    )
+        name, f"The {rule} of {', '.join(names)}", parts[0].judges, 0.0, 1.0, neutral, source,
+        str(Signature(name, "1", ((PARTS, of),))),
+    )  # fmt: skip
 
 
 def written_column(name: str, signature: str, registry: Registry) -> ScoreColumn:

@@ -31,9 +31,7 @@ if TYPE_CHECKING:
 
 OURS = ("grice", "grice-models", "grice-tasks", "grice-annotate", "grice-research")
 """Distributions whose versions must agree; those that are not installed are left out."""
-PACKAGES = (
-    *OURS, "ctranslate2", "numpy", "tokenizers", "onnxruntime", "scipy", "torch", "transformers",
-)  # fmt: skip
+ENGINES = ("ctranslate2", "numpy", "tokenizers", "onnxruntime", "scipy", "torch", "transformers")
 
 
 class Arrangement(msgspec.Struct, frozen=True):
@@ -85,7 +83,7 @@ def diagnose(
     for name in wanted:
         registry.named(name)  # refuses an unknown one
     versions = {}
-    for name in PACKAGES:
+    for name in (*OURS, *ENGINES):
         with suppress(metadata.PackageNotFoundError):
             versions[name] = metadata.version(name)
     models, problems = {}, []
@@ -95,7 +93,7 @@ def diagnose(
         except ModelFolderError as error:
             problems.append(str(error))
     found = (distributions.mismatch(metadata.distribution(n)) for n in OURS if n in versions)
-    problems += [problem for problem in found if problem]
+    problems += filter(None, found)
     # Conversations of many lengths, so that batches hold padding and different texts.
     text = resources.files("grice").joinpath("data", "doctor_talks.json").read_bytes()
     talks = [

@@ -97,21 +97,16 @@ def responses(conversation: Conversation, speakers: Collection[str] = ()) -> lis
             sources = given if isinstance(given, list) else [given]
             just_before = takewhile(silent.__getitem__, range(index - 1, -1, -1))
             tools = [i for i in just_before if role_of(turns[i].role, turns[i].speaker) == TOOL]
+            texts = [source for source in sources if isinstance(source, str)]
+            texts += [turns[i].text for i in reversed(tools)]
+            before = tuple(spoken[-READ_BACK:])
+            history = tuple(turns[i] for i in before)
             items.append(
                 Response(
-                    conversation.id,
-                    index,
-                    turn.text,
-                    turn.speaker,
-                    tuple(turns[i] for i in spoken[-READ_BACK:]),
-                    tuple(spoken[-READ_BACK:]),
-                    turn.references,
-                    (
-                        *(source for source in sources if isinstance(source, str)),
-                        *(turns[i].text for i in reversed(tools)),
-                    ),
+                    conversation.id, index, turn.text, turn.speaker, history, before,
+                    turn.references, tuple(texts),
                 )
-            )
+            )  # fmt: skip
         spoken.append(index)
     return items
 
@@ -302,17 +297,9 @@ class LoadedMetric:
         if turn is not None:
             flags = (*flags, *flags_of(conversation.turns[turn].text))
         return Score(
-            conversation.id,
-            turn,
-            self.metric.name,
-            judgement.value,
-            judgement.status,
-            judgement.reason,
-            flags,
-            judgement.evidence,
-            self.column.signature,
-            conversation.meta,
-        )
+            conversation.id, turn, self.metric.name, judgement.value, judgement.status,
+            judgement.reason, flags, judgement.evidence, self.column.signature, conversation.meta,
+        )  # fmt: skip
 
 
 def load_metric(metric: Metric, models: ModelLoader, options: Mapping[str, object]) -> LoadedMetric:

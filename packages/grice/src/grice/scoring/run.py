@@ -184,72 +184,60 @@ def score_windows(
 
     A window is also closed while a reading gives nothing.
     """
-    windows = _Windows(scorer, sink)
-    for reading in readings:
-        reading.when_silent(windows.close)
-    try:
-        for record in records:
-            windows.add(record)
-            yield from windows.scored
-            windows.scored.clear()
-        windows.close()
-        yield from windows.scored
-        if windows.state.records < sink.done.records:
-            raise InputError(CHANGED)
-        sink.finish()
-    finally:
-        sink.close()
+    done, earlier, digest = sink.done, sink.replay(), hashlib.blake2b(digest_size=16)
+    state = State(done.run)
+    window: list[Found] = []
+    scored: list[tuple[Found, Sequence[Score]]] = []
 
-
-class _Windows:
-    def __init__(self, scorer: Scorer, sink: Sink) -> None:
-        self.state = State(sink.done.run)
-        self.scored: list[tuple[Found, Sequence[Score]]] = []
-        self._scorer = scorer
-        self._sink = sink
-        self._digest = hashlib.blake2b(digest_size=16)
-        self._earlier = sink.replay()
-        self._window: list[Found] = []
-        self._turns = 0
-        self._most_turns = FIRST_TURNS
-
-    def add(self, record: Found) -> None:
-        """Add a record; a full window is closed."""
-        self._window.append(record)
-        self._turns += len(record.turns) if isinstance(record, Conversation) else 0
-        records = self.state.records + len(self._window)
-        full = self._turns >= self._most_turns or len(self._window) >= WINDOW_RECORDS
-        if full or records == self._sink.done.records:  # the end of a window of the earlier run
-            self._most_turns = min(WINDOW_TURNS, 2 * self._most_turns)
-            self.close()
-
-    def close(self) -> None:
+    def close() -> None:
         """Score the records since the last window, if there are any."""
-        window, self._window, self._turns = self._window, [], 0
+        nonlocal state
         if not window:
             return
         for record in window:
             if isinstance(record, RecordError):
                 logger.warning("skipped: %s", record)
-                self._digest.update(str(record).encode("utf-8", "replace"))
+                digest.update(str(record).encode("utf-8", "replace"))
             else:
-                self._digest.update(msgspec.json.encode(record))
-        done = self._sink.done
-        records = self.state.records + len(window)
-        self.state = State(self.state.run, self._digest.hexdigest(), records)
+                digest.update(msgspec.json.encode(record))
+        state = State(done.run, digest.hexdigest(), state.records + len(window))
         talks = [record for record in window if isinstance(record, Conversation)]
-        if records <= done.records:
-            if records == done.records and self.state.input != done.input:
+        if state.records <= done.records:
+            if state.records == done.records and state.input != done.input:
                 raise InputError(CHANGED)
-            groups = [list(islice(self._earlier, self._scorer.count(talk))) for talk in talks]
+            groups = [list(islice(earlier, scorer.count(talk))) for talk in talks]
         else:
-            groups = self._scorer.score(talks)
+            groups = scorer.score(talks)
             logger.info("scored %d conversations", len(talks))
-            self._sink.append([score for group in groups for score in group], self.state)
+            sink.append([score for group in groups for score in group], state)
         scores = iter(groups)
-        self.scored += [
+        scored.extend(
             (record, () if isinstance(record, RecordError) else next(scores)) for record in window
-        ]
+        )
+        window.clear()
+
+    for reading in readings:
+        reading.when_silent(close)
+    turns, most_turns = 0, FIRST_TURNS
+    try:
+        for record in records:
+            turns = turns if window else 0
+            window.append(record)
+            turns += len(record.turns) if isinstance(record, Conversation) else 0
+            full = turns >= most_turns or len(window) >= WINDOW_RECORDS
+            # Windows of an earlier run end where they ended then.
+            if full or state.records + len(window) == done.records:
+                most_turns = min(WINDOW_TURNS, 2 * most_turns)
+                close()
+            yield from scored
+            scored.clear()
+        close()
+        yield from scored
+        if state.records < done.records:
+            raise InputError(CHANGED)
+        sink.finish()
+    finally:
+        sink.close()
 
 
 class State(msgspec.Struct, frozen=True):
@@ -269,14 +257,11 @@ class State(msgspec.Struct, frozen=True):
 
 
 class Sink:
-    """An output without a file: scores are dropped.
-
-    Attributes:
-        done: Progress of an earlier, interrupted run.
-    """
+    """An output without a file: scores are dropped."""
 
     def __init__(self, run: str) -> None:
         self.done = State(run)
+        """Progress of an earlier, interrupted run."""
 
     def replay(self) -> Iterator[Score]:
         """Yield the scores of that earlier run in their order."""
@@ -325,10 +310,7 @@ class ScoreFile(Sink):
 
     def __init__(self, path: Path, run: str, *, resume: bool) -> None:
         self.path = path
-        target = destination(path)
-        if target is None:
-            raise OutputError(f"{path}: a device or a pipe keeps no unfinished file")
-        self._target = target
+        self._target = target = destination(path) or path  # of a link the file it points to
         self._partial = target.with_name(target.name + ".partial")
         self._state = target.with_name(target.name + ".state")
         try:
@@ -367,8 +349,7 @@ class ScoreFile(Sink):
         return state
 
     def replay(self) -> Iterator[Score]:
-        """Yield the scores of the earlier run."""
-        # The file was cut to the lines that count when it was opened.
+        """Yield the scores of the lines that count: the file was cut to them."""
         decoder = msgspec.json.Decoder(Score)
         with os.fdopen(open_own(self._partial, os.O_RDONLY), "rb") as file:
             lines = gzip.GzipFile(fileobj=file) if self.path.suffix == ".gz" else file
@@ -405,7 +386,6 @@ class ScoreFile(Sink):
             raise cannot_write(self.path, error, KEPT) from error
 
     def close(self) -> None:
-        """Leave the file, finished or to be continued."""
-        # Lines that counted are on the disk; a failed write was reported when it failed.
+        """Close the file, whose failed writes were reported when they failed."""
         with suppress(OSError):
             self._file.close()

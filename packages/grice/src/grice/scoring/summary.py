@@ -128,8 +128,7 @@ class SummaryBuilder:
         self, columns: Sequence[ScoreColumn], preset: str = SMALL, speakers: Collection[str] = ()
     ) -> None:
         self._metrics = {column.name: _MetricBuilder(column) for column in columns}
-        self._speakers = speakers
-        self._preset = preset
+        self._speakers, self._preset = speakers, preset
         self._conversations = self._turns = self._assistant_alone = self._tool_turns = 0
         self._unknown_roles: Counter[str] = Counter()
         self._unknown_answering: Counter[str] = Counter()
@@ -161,20 +160,16 @@ class SummaryBuilder:
 
     def summary(self) -> Summary:
         """Return the summary of what was added so far."""
-        return Summary(
-            self._conversations,
-            self._turns,
-            tuple(metric.summary() for metric in self._metrics.values()),
-            self._skipped,
-            tuple(self._problems),
-            self._preset,
-            self.sampled,
-            assistant_alone=self._assistant_alone,
-            unknown_roles=dict(self._unknown_roles.most_common(REASONS)),
-            unknown_answering=dict(self._unknown_answering.most_common(REASONS)),
-            tool_turns=self._tool_turns,
-            flags=dict(self._flags),
+        metrics = tuple(metric.summary() for metric in self._metrics.values())
+        roles, answering = (
+            dict(counted.most_common(REASONS))
+            for counted in (self._unknown_roles, self._unknown_answering)
         )
+        return Summary(
+            self._conversations, self._turns, metrics, self._skipped, tuple(self._problems),
+            self._preset, self.sampled, self._assistant_alone, roles, answering,
+            self._tool_turns, dict(self._flags),
+        )  # fmt: skip
 
 
 class _MetricBuilder:
@@ -217,19 +212,16 @@ class _MetricBuilder:
 
     def summary(self) -> MetricSummary:
         """Return the summary of what was added so far."""
+        lowest = tuple(low for *_, low in sorted(self._lowest, reverse=True))
+        common = {
+            status: CommonReason(*reasons.most_common(1)[0])
+            for status, reasons in self._reasons.items()
+            if reasons
+        }
         return MetricSummary(
-            self._column.name,
-            self._mean.estimate(),
-            dict(self._counts),
-            tuple(low for *_, low in sorted(self._lowest, reverse=True)),
-            self._column.signature,
-            self._failure,
-            {
-                status: CommonReason(*reasons.most_common(1)[0])
-                for status, reasons in self._reasons.items()
-                if reasons
-            },
-        )
+            self._column.name, self._mean.estimate(), dict(self._counts), lowest,
+            self._column.signature, self._failure, common,
+        )  # fmt: skip
 
 
 FLAGGED = {
@@ -253,14 +245,12 @@ def notes(summary: Summary) -> Iterator[str]:
     for role, count, is_left_out in (*left_out, *answering):
         shown = shortened(role, 40)
         turns = f"{plural(count, 'turn is', 'turns are')} of the role {shown!r}"
+        option = f"--speaker {shlex.quote(shown)}"
         if is_left_out:
-            both = f"--speaker assistant --speaker {shlex.quote(shown)}"
-            yield f"{turns} and not judged: {both} judges both"
+            yield f"{turns} and not judged: --speaker assistant {option} judges both"
         else:
-            yield (
-                f"{turns}, which is not known as an assistant's: the user is judged too; "
-                f"--speaker {shlex.quote(shown)} judges it alone"
-            )
+            known = "which is not known as an assistant's: the user is judged too"
+            yield f"{turns}, {known}; {option} judges it alone"
     if tools := summary.tool_turns:
         yield plural(
             tools, "tool call or result is not judged", "tool calls and results are not judged"
