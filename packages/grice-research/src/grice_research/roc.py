@@ -27,7 +27,6 @@ from grice.stats.resample import (
     differences,
     estimate,
     resample,
-    resampled_estimate,
 )
 
 
@@ -153,9 +152,8 @@ def balanced_accuracy(
             hit, all_, rejected, rest = (weights @ indicators.astype(np.float64)).T
             return np.asarray((hit / all_ + rejected / rest) / 2)[:, None]
 
-    return resampled_estimate(
-        statistic, len(truth), "balanced accuracy", groups=codes, seed=seed, bounded="share"
-    )
+    drawn = resample(statistic, len(truth), groups=codes, seed=seed)
+    return estimate(drawn, what="balanced accuracy", bounded="share")
 
 
 READ = 0.1  # the share of turns that is read

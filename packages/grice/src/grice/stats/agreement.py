@@ -22,7 +22,7 @@ from grice.stats.correlations import (
 )
 from grice.stats.estimate import Estimate
 from grice.stats.inputs import Floats, Groups, Integers, Values, columns_of, group_codes, joined
-from grice.stats.resample import Statistic, resampled_estimate
+from grice.stats.resample import Statistic, estimate, resample
 
 Ratings: TypeAlias = Sequence[Sequence[float | None]] | Sequence[Sequence[float]] | Floats
 """Lists may differ in length; the position identifies the annotator."""
@@ -47,10 +47,8 @@ class _Paired(NamedTuple):
 
     def estimate(self, statistic: Statistic, what: str, level: float, seed: int) -> Estimate:
         """Return a coefficient of at most 1 with its interval."""
-        return resampled_estimate(
-            statistic, len(self.sizes), what, groups=self.groups, level=level, seed=seed,
-            bounded="by one",
-        )  # fmt: skip
+        drawn = resample(statistic, len(self.sizes), groups=self.groups, seed=seed)
+        return estimate(drawn, level=level, what=what, bounded="by one")
 
 
 def _matrix(ratings: Ratings) -> Floats:
@@ -308,6 +306,5 @@ def leave_one_annotator_out(
         return np.asarray(np.where(count > 0, mean, np.nan))[:, None]
 
     what = f"one judge against the mean of the others, {NAMES[kind]} over {pool}"
-    return resampled_estimate(
-        statistic, n, what, groups=paired.groups, level=level, seed=seed, bounded="correlation"
-    )
+    drawn = resample(statistic, n, groups=paired.groups, seed=seed)
+    return estimate(drawn, level=level, what=what, bounded="correlation")

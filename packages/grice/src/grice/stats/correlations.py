@@ -28,7 +28,7 @@ from grice.stats.inputs import (
     complete_items,
     group_codes,
 )
-from grice.stats.resample import BLOCK, Statistic, estimate, resample, resampled_estimate
+from grice.stats.resample import BLOCK, Statistic, estimate, resample
 
 Kind: TypeAlias = Literal["pearson", "spearman", "kendall"]
 HEAVY = 6.0
@@ -72,18 +72,16 @@ def correlation(
     value, n = correlation_value(a, b, kind), len(a)
     if kind != "pearson" and codes is None:
         return _analytic(a, b, value, level, NAMES[kind], kind=kind)
-    drawn = resampled_estimate(
-        weighted_correlations(a[:, None], b, kind), n, NAMES[kind], groups=codes, level=level,
-        seed=seed, value=value, bounded="correlation",
-    )  # fmt: skip
+    drawn = resample(weighted_correlations(a[:, None], b, kind), n, groups=codes, seed=seed)
+    found = estimate(drawn, level=level, what=NAMES[kind], value=value, bounded="correlation")
     if n < 4:
-        return msgspec.structs.replace(drawn, low=-1.0, high=1.0, note=_small(n, value))
+        return msgspec.structs.replace(found, low=-1.0, high=1.0, note=_small(n, value))
     kurtosis = max(map(_kurtosis, (a, b)))
     if kind != "pearson" or kurtosis <= HEAVY:
-        return drawn
+        return found
     heavy = f"heavy tails (kurtosis {kurtosis:.0f}): a few items decide Pearson's correlation"
-    note = "; ".join(filter(None, (drawn.note, f"{heavy}; see Spearman's")))
-    return msgspec.structs.replace(drawn, note=note)
+    note = "; ".join(filter(None, (found.note, f"{heavy}; see Spearman's")))
+    return msgspec.structs.replace(found, note=note)
 
 
 def correlation_value(x: Floats, y: Floats, kind: Kind) -> float:
@@ -207,9 +205,8 @@ def partial_correlation(
     what = f"partial Spearman given {plural(k, 'covariate')}"
     if codes is None:
         return _analytic(columns[0], columns[1], value, level, what, covariates=k)
-    return resampled_estimate(
-        statistic, n, what, groups=codes, level=level, seed=seed, bounded="correlation"
-    )
+    drawn = resample(statistic, n, groups=codes, seed=seed)
+    return estimate(drawn, level=level, what=what, bounded="correlation")
 
 
 def correlation_within(

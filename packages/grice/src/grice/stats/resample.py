@@ -120,22 +120,6 @@ def estimate(
     return Estimate(value, low, high, level, resampled.n, what, resampled.groups, notes)
 
 
-def resampled_estimate(
-    statistic: Statistic,
-    n: int,
-    what: str,
-    *,
-    groups: Integers | None = None,
-    level: float = 0.95,
-    seed: int = 0,
-    value: float | None = None,
-    bounded: Bounded = "no",
-) -> Estimate:
-    """Return a statistic of one column with its interval by jackknife."""
-    drawn = resample(statistic, n, groups=groups, seed=seed)
-    return estimate(drawn, level=level, what=what, value=value, bounded=bounded)
-
-
 def _jackknife_bounds(
     value: float, left_out: Floats, level: float, bounded: Bounded, n: int
 ) -> tuple[float | None, float | None, str]:
