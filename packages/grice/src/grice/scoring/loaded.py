@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from grice.data import Evidence, Turn
-    from grice.metrics.declaration import Judges, Metric, OptionValue
+    from grice.metrics.declaration import Judges, Metric
     from grice.models.folder import ModelFolder
     from grice.models.loader import ModelLoader
 
@@ -309,39 +309,28 @@ def load_metric(metric: Metric, models: ModelLoader, options: Mapping[str, objec
         if name not in known and name not in metric.models:
             near = did_you_mean(name, [*known, *metric.models])
             raise MetricError(f"{metric.name}: no option {name!r}{near}")
-    values: dict[str, OptionValue] = {
+    arguments: dict[str, object] = {
         name: option.check(options.get(name, option.default), metric.name)
         for name, option in known.items()
     }
-    references = {name: str(options.get(name, ref)) for name, ref in metric.models.items()}
-    for name, reference in references.items():
-        _check_task(metric, name, reference, models)
-    opened: dict[str, object] = {
-        name: models.load(reference, metric.protocols.get(name, object))
-        for name, reference in references.items()
-    }
-    settings = [(name, str(value)) for name, value in values.items()]
-    settings += [(name, models.fingerprint(reference)) for name, reference in references.items()]
-    if references:
+    settings = [(name, str(value)) for name, value in arguments.items()]
+    used: dict[str, None] = {}
+    for name, default in metric.models.items():
+        reference = str(options.get(name, default))
+        # A model of another task might well give plausible numbers.
+        wanted = metric.accepts.get(name) or (models.task(default),)
+        if reference != default and (answered := models.task(reference)) not in wanted:
+            raise ModelError(
+                f"{metric.flag(name)} {reference}: a model of {answered}, where one of "
+                f"{' or '.join(wanted)} is needed, such as {default}"
+            )
+        arguments[name] = models.load(reference, metric.protocols.get(name, object))
+        settings.append((name, models.fingerprint(reference)))
+        used |= dict.fromkeys(models.dependencies(reference))
+    if used:
         settings.append(("mode", models.mode))
-    used = dict.fromkeys(
-        reference for name in references.values() for reference in models.dependencies(name)
-    )
     signature = Signature(metric.name, metric.version, tuple(settings))
-    return LoadedMetric(metric, signature, {**values, **opened}, tuple(map(models.folder, used)))
-
-
-def _check_task(metric: Metric, parameter: str, reference: str, models: ModelLoader) -> None:
-    """Refuse a model of another task, which might well give plausible numbers."""
-    default = metric.models[parameter]
-    if reference == default:
-        return
-    wanted = metric.accepts.get(parameter) or (models.task(default),)
-    if (answered := models.task(reference)) not in wanted:
-        raise ModelError(
-            f"{metric.flag(parameter)} {reference}: a model of {answered}, where one of "
-            f"{' or '.join(wanted)} is needed, such as {default}"
-        )
+    return LoadedMetric(metric, signature, arguments, tuple(map(models.folder, used)))
 
 
 # Failures.
