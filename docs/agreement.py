@@ -9,7 +9,7 @@ import re
 from collections.abc import Container, Mapping, Sequence
 
 from grice.metrics.registry import find_metrics
-from grice.scoring.presets import Preset, named_preset
+from grice.scoring.api import Preset, named_preset
 from grice_research.figures import Figure
 from grice_research.pages import MARK, notice, outdated
 from grice_research.runs import Run

@@ -34,7 +34,8 @@ def table_of(path):
 
 
 def test_values_and_evidence_are_those_of_the_conversations(grader):
-    rows = score_table(grader, table_of(CHATS)).to_pylist()
+    result = score_table(grader, table_of(CHATS))
+    rows = result.to_pylist()
     expected = grader.score(list(read(CHATS)))
     assert [(row["conversation"], row["turn"], row["value"]) for row in rows] == [
         (score.conversation, score.turn, score.value) for score in expected
@@ -43,9 +44,6 @@ def test_values_and_evidence_are_those_of_the_conversations(grader):
         [*msgspec.to_builtins(score.evidence)] for score in expected
     ]
 
-
-def test_the_layout_of_the_result_has_a_number(grader):
-    result = score_table(grader, table_of(CHATS))
     assert result.schema.metadata[VERSION_KEY] == VERSION.encode()
     assert result.schema.metadata[b"grice.rows"] == b"conversation"
 

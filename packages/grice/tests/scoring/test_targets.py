@@ -126,18 +126,6 @@ def test_targets_history_and_opening_of_a_conversation():
     assert opening(Conversation("c", turns_of("Ann", "Bob"))) == 0
 
 
-@pytest.mark.parametrize("file", ["talk.txt", "talk.csv"])
-def test_only_the_assistant_of_a_transcript_or_a_table_is_judged(tmp_path, capsys, file):
-    said = [("Agent", "How can I help?"), ("Customer", "My parcel is late."), ("Agent", "Which?")]
-    lines = [f"{name}: {text}\n" for name, text in said]
-    rows = ["speaker,text\n", *(f'{name},"{text}"\n' for name, text in said)]
-    (tmp_path / file).write_text("".join(rows if file.endswith("csv") else lines))
-    words = ["score", str(tmp_path / file), "-m", "log_length", "-o", str(tmp_path / "out")]
-    assert main(words) == 0
-    assert (tmp_path / "out").read_text().count("\n") == 2
-    assert "only the assistant's turns are judged" in capsys.readouterr().err
-
-
 def test_beside_a_user_alone_another_spelling_of_an_assistant_is_said(tmp_path, capsys):
     messages = [
         {"role": "user", "content": "Where is my order?"},

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import re
 
 import numpy as np
 import pytest
@@ -179,16 +178,6 @@ def test_bad_input_is_named(x, y, options, message):
         stats.correlation(x, y, **options)
 
 
-def test_what_an_estimate_prints():
-    x, y = sample(12)
-    shown = str(stats.correlation(x, y, groups=[i // 2 for i in range(12)]))
-    assert re.fullmatch(
-        r"0\.\d{3}, 95 % \[-?0\.\d{3}, 0\.\d{3}\], n 12 in 6 conversations; fewer than 10 "
-        r"conversations: the interval is a rough guide.*",
-        shown,
-    )
-
-
 def test_partial_correlation_is_that_of_residuals_of_ranks():
     rng = np.random.default_rng(6)
     columns = rng.normal(size=(50, 4)) @ rng.normal(size=(4, 4))
@@ -276,10 +265,8 @@ def test_baseline_alone_is_compared():
     human, metrics = three(50, 2)
     metrics["third"] = metrics["good"] + metrics["weak"]
     result = stats.compare_correlations(metrics, human, baseline="weak", permutations=200)
-    assert [(c.first, c.second) for c in result.comparisons] == [
-        ("good", "weak"),
-        ("third", "weak"),
-    ]
+    pairs = [(c.first, c.second) for c in result.comparisons]
+    assert pairs == [("good", "weak"), ("third", "weak")]
     assert result.clusters == ()
 
 

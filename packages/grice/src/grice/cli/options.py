@@ -46,8 +46,7 @@ def options_of_others(scoring: Scoring, asked: Collection[str]) -> Iterator[tupl
 
 def loader(scoring: Scoring, speakers: Sequence[str] = ()) -> partial[Grader]:
     """Return a function that loads metrics by name, with the options given."""
-    from grice.scoring.api import load_from
-    from grice.scoring.presets import SMALL, default_preset
+    from grice.scoring.api import SMALL, default_preset, load_from
 
     preset = scoring.models or default_preset()
     if preset != SMALL:

@@ -25,9 +25,8 @@ from grice.errors import GriceError, InputError, excerpt, imported
 from grice.files import files_under, is_url, make_folder, version_of, writing, writing_url
 from grice.models.loader import default_workers
 from grice.readers import check_arrow, files_of, from_file, read
-from grice.scoring.api import load
+from grice.scoring.api import SMALL, load
 from grice.scoring.arrow import score_records, write_table
-from grice.scoring.presets import SMALL
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

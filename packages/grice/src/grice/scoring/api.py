@@ -1,21 +1,37 @@
-"""Score conversations in Python."""
+"""Score conversations in Python, by the models and weights of a preset.
+
+A preset is a TOML file:
+
+    summary = "Its purpose."
+    models = ["medium"]               # to be fetched: grice models get NAME
+    metrics = ["likelihood"]          # run beside the default ones, unless a run names its own
+
+    [options.relevance]               # a metric, and its options by their names
+    model = "model:medium"
+
+``small`` is the preset that ships and sets nothing. Others are in the package and in the folder
+``presets`` of the user's settings. An option that is given by itself replaces that of a preset.
+"""
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping
-from importlib import import_module
+from importlib import import_module, resources
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypedDict, TypeVar
 
 import msgspec
 
 from grice.data import Conversation, Score, Turn
-from grice.errors import InputError, RecordError, excerpt, plural
+from grice.errors import InputError, RecordError, did_you_mean, excerpt, os_reason, plural
+from grice.files import config_folder, make_folder, write_text
 from grice.metrics.registry import Registry, find_metrics
 from grice.models.loader import ModelLoader, default_workers
 from grice.scoring.loaded import load_metric, responses
-from grice.scoring.presets import SMALL, named_preset
 from grice.scoring.run import WINDOW_RECORDS
+from grice.scoring.summary import SMALL as SMALL
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -29,6 +45,8 @@ if TYPE_CHECKING:
 
     Talk: TypeAlias = Conversation | Sequence[str] | Sequence[Mapping[str, Any]]
 
+CONFIG, ENDPOINT, MODEL = "config.toml", "openai:", "model:"
+T = TypeVar("T")
 SHOWN = 20
 COLUMNS = ("conversation", "turn", "metric", "value", "status", "reason")
 LONGEST = 60
@@ -309,3 +327,111 @@ def _conversation(item: object, name: str) -> Conversation:
         "a conversation is a grice.Conversation, a list of strings, or a list of messages with "
         f"role and content; found {type(item).__name__}"
     )
+
+
+# Presets.
+
+
+class Preset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Options of metrics, by a name."""
+
+    summary: str
+    models: tuple[str, ...] = ()
+    metrics: tuple[str, ...] = ()
+    options: dict[str, dict[str, str | int | float]] = {}
+    name: str = ""
+
+    def check_models(self) -> None:
+        """Check that the models it needs are here."""
+        if self.models:
+            from grice.models.store import check_stored
+
+            check_stored(self.models, self.name if self.name in find_presets() else "")
+
+
+class Config(msgspec.Struct, frozen=True):
+    """The user's choices for all runs: the name of a preset."""
+
+    models: str = SMALL
+
+
+def find_presets() -> dict[str, Path]:
+    """Return the files of all presets by name; of two of one name the one of the package."""
+    shipped = Path(str(resources.files("grice"))) / "data" / "presets"
+    return {
+        path.stem: path for folder in (_own(), shipped) for path in sorted(folder.glob("*.toml"))
+    }
+
+
+def named_preset(name: str) -> Preset:
+    """Return a preset by name, by the path of a file ``NAME.toml``, or by a model of an endpoint.
+
+    ``openai:MODEL@URL`` runs all judges by that model beside the default metrics.
+    """
+    if name.startswith(ENDPOINT):
+        from grice.metrics.judges import JUDGES, MODEL
+
+        return Preset(
+            "Judges by a model of an endpoint.",
+            metrics=JUDGES,
+            options={judge: {MODEL: name} for judge in JUDGES},
+            name=name,
+        )
+    files = find_presets()
+    path = Path(name) if name.endswith(".toml") else files.get(name)
+    if path is not None:
+        return msgspec.structs.replace(_read(path, Preset), name=path.stem)
+    raise InputError(
+        f"no preset {name!r}{did_you_mean(name, files)}\n"
+        f"  one of your own is a file NAME.toml, in {_own()} or anywhere by its path"
+    )
+
+
+def models_of(names: Iterable[str]) -> list[str]:
+    """Return the models that names of presets or models stand for, each once."""
+    presets = find_presets()
+    models = (
+        named_preset(name).models if name in presets else (name.removeprefix(MODEL),)
+        for name in names
+    )
+    return list(dict.fromkeys(chain.from_iterable(models)))
+
+
+def _own() -> Path:
+    return config_folder() / "presets"
+
+
+def default_preset() -> str:
+    """Return the name of the preset that the user has chosen, ``small`` if none."""
+    path = config_folder() / CONFIG
+    return _read(path, Config).models if path.exists() else SMALL
+
+
+def set_default(name: str) -> Path:
+    """Choose the preset of all runs that name none, and return the file that says so."""
+    if name.endswith(".toml"):
+        raise InputError(f"{name}: a preset is chosen by name; copy it to {_own()}")
+    named_preset(name).check_models()
+    path = config_folder() / CONFIG
+    make_folder(path.parent)
+    write_text(path, f"models = {msgspec.json.encode(name).decode()}\n")
+    return path
+
+
+def check_not_chosen(model: str) -> None:
+    """Refuse to remove a model of the chosen preset."""
+    preset = default_preset()
+    if model in named_preset(preset).models:
+        raise InputError(
+            f"{model}: the preset of all runs, {preset}, needs it; choose another one before: "
+            f"grice models use {SMALL}"
+        )
+
+
+def _read(path: Path, kind: type[T]) -> T:
+    try:
+        return msgspec.convert(tomllib.loads(path.read_text("utf-8")), kind)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {os_reason(error)}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
+        raise InputError(f"{path}: {error}") from error

@@ -35,8 +35,7 @@ from grice.files import (
     try_lock,
 )
 from grice.readers import check_arrow, records_of
-from grice.scoring.presets import SMALL
-from grice.scoring.summary import Sampled, Summary, SummaryBuilder
+from grice.scoring.summary import SMALL, Sampled, Summary, SummaryBuilder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -14,7 +14,6 @@ from grice.data import Conversation, Score, Status
 from grice.errors import plural, shortened
 from grice.readers.roles import assistant_alone, is_tool_traffic, unknown_roles
 from grice.scoring.loaded import FLAGS
-from grice.scoring.presets import SMALL
 from grice.stats import ClusteredMean
 from grice.stats.estimate import Estimate
 
@@ -24,6 +23,8 @@ if TYPE_CHECKING:
     from grice.errors import RecordError
     from grice.scoring.loaded import ScoreColumn
 
+SMALL = "small"
+"""Name of the preset that ships."""
 LOWEST = 3
 REASONS = 20
 DIFFERENT = 1000

@@ -241,7 +241,7 @@ def rerank(
         agreement: of pairs: no metric may prefer the rejected reply
     """
     from grice.evaluation.rerank import Blend, preferences, rerank
-    from grice.scoring.presets import default_preset, named_preset
+    from grice.scoring.api import default_preset, named_preset
 
     filters: dict[str, Any] = {"margin": margin, "length_ratio": length_ratio}
     filters = {name: value for name, value in filters.items() if value is not None}

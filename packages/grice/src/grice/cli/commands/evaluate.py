@@ -236,8 +236,7 @@ def audit(
     from grice.evaluation.audit import BASELINE, audit, rated_replies
     from grice.files import cache_folder
     from grice.metrics.registry import find_metrics
-    from grice.scoring.api import load, load_from
-    from grice.scoring.presets import SMALL
+    from grice.scoring.api import SMALL, load, load_from
 
     replies = rated_replies(items)
     registry = find_metrics()
@@ -282,7 +281,7 @@ def audit(
 
 def _wanted(registry: Registry, reference: str, asked: Sequence[str]) -> Sequence[str]:
     """Return the metrics to audit, which all judge replies."""
-    from grice.scoring.presets import ENDPOINT, named_preset
+    from grice.scoring.api import ENDPOINT, named_preset
 
     if ":" in reference and not reference.startswith(ENDPOINT):
         raise InputError(

@@ -79,7 +79,7 @@ def get(names: Sequence[str]) -> Output:
             the model where a preset has the same name
     """
     from grice.models.download import get_models
-    from grice.scoring.presets import find_presets, models_of
+    from grice.scoring.api import find_presets, models_of
 
     models = get_models(models_of(names), note)
     presets = find_presets()
@@ -137,7 +137,7 @@ def rm(names: Sequence[str]) -> Output:
         names (NAME): models
     """
     from grice.models.store import remove
-    from grice.scoring.presets import check_not_chosen
+    from grice.scoring.api import check_not_chosen
 
     rows = []
     for name in names:
@@ -152,7 +152,7 @@ def use(preset: str | None = None) -> Output:
     Args:
         preset (PRESET): small, medium, large or your own; none: show
     """
-    from grice.scoring.presets import default_preset, find_presets, named_preset, set_default
+    from grice.scoring.api import default_preset, find_presets, named_preset, set_default
 
     if preset is not None:
         file = set_default(preset)
