@@ -64,11 +64,8 @@ def test_a_broken_card_is_refused(copy, content):
         open_folder(copy)
 
 
-def test_a_folder_without_a_card_is_no_model(tmp_path):
+def test_a_folder_without_a_card_and_a_wrong_name_are_refused(tmp_path):
     with pytest.raises(ModelFolderError, match=r"no card\.toml"):
         open_folder(tmp_path)
-
-
-def test_a_wrong_name_gets_a_hint():
     with pytest.raises(ModelFolderError, match="did you mean 'encoder'"):
         open_folder("encodr")

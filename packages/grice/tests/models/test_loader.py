@@ -100,34 +100,37 @@ def test_settings_that_no_code_reads_are_left_alone():
     assert read_settings(ModelFolder(Path(), card, "0"), Tiny) == Tiny(1)
 
 
-def test_a_foreign_kind_and_scheme_serve_a_foreign_metric(installed, chat, capsys):
-    words = ["score", str(chat), "-m", "calm_model", "--calm-model-model", "shout:0.5"]
-    assert main([*words, "--no-cache"]) == 0
+def score(chat, metric, reference):
+    option = f"--{metric.replace('_', '-')}-model"
+    return main(["score", str(chat), "-m", metric, option, reference, "--no-cache"])
+
+
+def test_a_foreign_model_serves_a_foreign_metric_and_one_of_the_package(installed, chat, capsys):
+    assert score(chat, "calm_model", "shout:0.5") == 0
     scores = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert scores[1]["value"] == pytest.approx(1 - 0.5 * 2 / 6)
     assert scores[1]["signature"].startswith("calm_model:1|model:shout@")
-
-
-def test_a_foreign_model_serves_a_metric_of_the_package(installed, chat, capsys):
-    words = ["score", str(chat), "-m", "relevance", "--relevance-model", "shout:0.5"]
-    assert main([*words, "--no-cache"]) == 0
+    assert score(chat, "relevance", "shout:0.5") == 0
     assert json.loads(capsys.readouterr().out.splitlines()[1])["status"] == "ok"
 
 
-def test_a_model_of_another_kind_is_refused(installed, chat, capsys):
-    words = ["score", str(chat), "-m", "engagement", "--engagement-model", "shout:0.5"]
-    assert main([*words, "--no-cache"]) == 2
-    error = capsys.readouterr().err
-    assert "shout:0.5: a model of relevance, where one of engagement is needed" in error
-
-
-def test_an_unknown_scheme_names_those_there_are(installed, chat, capsys):
-    words = ["score", str(chat), "-m", "relevance", "--relevance-model", "shuot:0.5"]
-    assert main([*words, "--no-cache"]) == 2
+@pytest.mark.parametrize(
+    ("metric", "reference", "messages"),
+    [
+        (
+            "engagement",
+            "shout:0.5",
+            ["shout:0.5: a model of relevance, where one of engagement is needed"],
+        ),
+        ("relevance", "shuot:0.5", ["write builtin:NAME", "file:PATH", "shout:PLACE"]),
+    ],
+)
+def test_a_model_of_another_type_or_scheme_is_refused(
+    installed, chat, capsys, metric, reference, messages
+):
+    assert score(chat, metric, reference) == 2
     error = " ".join(capsys.readouterr().err.split())
-    assert "write builtin:NAME" in error
-    assert "file:PATH" in error
-    assert "shout:PLACE" in error
+    assert all(message in error for message in messages)
 
 
 def test_an_error_of_a_foreign_scheme_is_a_model_folder_error(installed, models):
