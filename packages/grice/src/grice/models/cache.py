@@ -72,20 +72,18 @@ class Cache:
         self._run("INSERT OR IGNORE INTO answers (key, value) VALUES (?, ?)", rows)
 
     def _run(self, statement: str, rows: Sequence[tuple[bytes, ...]]) -> list[tuple[bytes, object]]:
+        def execute(connection: sqlite3.Connection) -> list[tuple[bytes, object]]:
+            with connection:
+                return [found for row in rows for found in connection.execute(statement, row)]
+
         with self._lock:
             try:
-                return self._execute(statement, rows)
+                return execute(self._connection)
             except sqlite3.Error as error:
                 _warn(error)
                 self._connection.close()
                 self._connection = _connect(None)
-                return self._execute(statement, rows)
-
-    def _execute(
-        self, statement: str, rows: Sequence[tuple[bytes, ...]]
-    ) -> list[tuple[bytes, object]]:
-        with self._connection as connection:
-            return [found for row in rows for found in connection.execute(statement, row)]
+                return execute(self._connection)
 
     def cached(
         self,
@@ -106,14 +104,13 @@ class Cache:
         dtype: DTypeLike,
     ) -> list[NDArray[np.float32]]:
         """Return one float array per item, flat, float32; they are stored as ``dtype``."""
-
-        def encode(array: ArrayLike) -> bytes:
-            return np.asarray(array, dtype).tobytes()
-
-        def decode(data: bytes) -> ArrayLike:
-            return np.frombuffer(data, dtype)
-
-        arrays = self._cached(identity, items, compute, encode, decode)
+        arrays = self._cached(
+            identity,
+            items,
+            compute,
+            lambda array: np.asarray(array, dtype).tobytes(),
+            lambda data: np.frombuffer(data, dtype),
+        )
         return [np.asarray(array, np.float32).reshape(-1) for array in arrays]
 
     def _cached(

@@ -231,6 +231,7 @@ def _link(hub: Hub, path: str, folder: Path, expected: str = "") -> str:
         )
     target = folder / path
     make_folder(target.parent)
+    target.unlink(missing_ok=True)
     try:
         target.symlink_to(cached.resolve())
     except OSError:  # a system without links
