@@ -4,7 +4,7 @@ import json
 import struct
 
 import numpy as np
-from gguf import GGMLQuantizationType, GGUFWriter
+from gguf import MODEL_ARCH, GGMLQuantizationType, GGUFWriter, get_tensor_name_map
 from gguf.quants import quantize
 from tokenizers import Tokenizer, models, pre_tokenizers
 
@@ -161,29 +161,6 @@ def as_bytes(values, kind):
     return values.astype({"F32": np.float32, "F16": np.float16, "F64": np.float64}[kind]).tobytes()
 
 
-NAMES = {
-    "model.embed_tokens.weight": "token_embd.weight",
-    "model.norm.weight": "output_norm.weight",
-    "input_layernorm": "attn_norm",
-    "post_attention_layernorm": "ffn_norm",
-    "self_attn.q_proj": "attn_q",
-    "self_attn.k_proj": "attn_k",
-    "self_attn.v_proj": "attn_v",
-    "self_attn.o_proj": "attn_output",
-    "mlp.gate_proj": "ffn_gate",
-    "mlp.up_proj": "ffn_up",
-    "mlp.down_proj": "ffn_down",
-}
-
-
-def gguf_name(name):
-    if name in NAMES:
-        return NAMES[name]
-    _, _, layer, rest = name.split(".", 3)
-    part, kind = rest.rsplit(".", 1)
-    return f"blk.{layer}.{NAMES[part]}.{kind}"
-
-
 def write_gguf(path, tensors, kind=GGMLQuantizationType.F32, **changed):
     """Write a Llama as llama.cpp does; its matrices are stored as a kind of GGUF."""
     facts = {
@@ -205,10 +182,12 @@ def write_gguf(path, tensors, kind=GGMLQuantizationType.F32, **changed):
     adders = {str: writer.add_string, int: writer.add_uint32, float: writer.add_float32}
     for name, content in facts.items():
         adders.get(type(content), writer.add_array)(name, content)
+    names = get_tensor_name_map(MODEL_ARCH.LLAMA, LAYERS)
     for name, values in tensors.items():
         stored = kind if values.ndim == 2 else GGMLQuantizationType.F32
         values = interleaved(name, values)
-        writer.add_tensor(gguf_name(name), quantize(values, stored), raw_dtype=stored)
+        place = names.get_name(name, try_suffixes=(".weight",))
+        writer.add_tensor(place, quantize(values, stored), raw_dtype=stored)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
