@@ -51,22 +51,6 @@ GGUF_CONFIG = {
     "max_position_embeddings": "context_length",
 }
 """Fields of ``config.json`` by their names in GGUF."""
-GGUF_NAMES = {
-    "token_embd": "model.embed_tokens",
-    "output_norm": "model.norm",
-    "output": "lm_head",
-    "attn_norm": "input_layernorm",
-    "ffn_norm": "post_attention_layernorm",
-    "attn_q": "self_attn.q_proj",
-    "attn_k": "self_attn.k_proj",
-    "attn_v": "self_attn.v_proj",
-    "attn_output": "self_attn.o_proj",
-    "attn_q_norm": "self_attn.q_norm",
-    "attn_k_norm": "self_attn.k_norm",
-    "ffn_gate": "mlp.gate_proj",
-    "ffn_up": "mlp.up_proj",
-    "ffn_down": "mlp.down_proj",
-}
 CONTROL = (3, 4)
 """GGUF's types of tokens without text: control and user-defined ones."""
 QWEN = (
@@ -234,7 +218,7 @@ def _read_folder(folder: Path) -> Checkpoint:
 
 
 def _read_gguf(path: Path) -> Checkpoint:
-    from gguf import GGUFReader
+    from gguf import MODEL_ARCH, GGUFReader, get_tensor_name_map
 
     reader = GGUFReader(path)
     facts = {name: field.contents() for name, field in reader.fields.items()}
@@ -251,16 +235,18 @@ def _read_gguf(path: Path) -> Checkpoint:
     if facts["tokenizer.ggml.model"] != "gpt2":
         raise ModelFolderError("only byte-pair vocabularies (tokenizer.ggml.model 'gpt2') are read")
     tokenizer = _byte_pair_tokenizer(tokens, facts)
-    tensors = {}
-    for weight in reader.tensors:
-        *block, part, end = weight.name.split(".")  # such as blk.0.attn_q.weight
-        prefix = f"model.layers.{block[1]}." if block else ""
-        name = f"{prefix}{GGUF_NAMES.get(part, part)}.{end}"
-        tensors[name] = partial(_gguf_tensor, name, weight, config)
+    stored = {weight.name: weight for weight in reader.tensors}
+    places = get_tensor_name_map(MODEL_ARCH[family.upper()], config.num_hidden_layers).mapping
+    tensors = {
+        f"{name}.{end}": partial(_gguf_tensor, stored[f"{place}.{end}"], config)
+        for name, (_, place) in places.items()
+        for end in ("weight", "bias")
+        if f"{place}.{end}" in stored
+    }
     return Checkpoint(config, tensors, tokens, tokenizer)
 
 
-def _gguf_tensor(name: str, weight: ReaderTensor, config: Config) -> Tensor:
+def _gguf_tensor(weight: ReaderTensor, config: Config) -> Tensor:
     from gguf import dequantize
 
     try:
@@ -271,8 +257,8 @@ def _gguf_tensor(name: str, weight: ReaderTensor, config: Config) -> Tensor:
         ) from None
     # Values that are not quantized are views of the file, which must not be written to.
     values = np.require(values, np.float32, "W").reshape(weight.shape[::-1])
-    heads = {"q_proj": config.num_attention_heads, "k_proj": config.num_key_value_heads}
-    count = heads.get(name.split(".")[-2])
+    heads = {"attn_q": config.num_attention_heads, "attn_k": config.num_key_value_heads}
+    count = heads.get(weight.name.split(".")[-2])
     if config.model_type != "llama" or count is None:
         return values
     # For Llama, GGUF interleaves the two halves that a rotation turns; transformers does not.
