@@ -168,17 +168,15 @@ def read_tensors(folder: Path) -> Tensors:
 
 
 def _tensor(file: Path, name: str, tensor: LocalTensor) -> Tensor:
+    from gguf import GGMLQuantizationType, dequantize
+
     with _naming(file):
         if tensor.dtype not in ("BF16", "F16", "F32"):
             raise ModelFolderError(
                 f"{name} is stored as {tensor.dtype}; BF16, F16 and F32 are read"
             )
-        raw = np.array(tensor.mmap_bytes())
-        if tensor.dtype == "BF16":
-            values = (raw.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
-        else:
-            values = raw.view(np.float16 if tensor.dtype == "F16" else np.float32)
-        return values.astype(np.float32).reshape(tensor.shape)
+        values = dequantize(np.array(tensor.mmap_bytes()), GGMLQuantizationType[tensor.dtype])
+        return values.reshape(tensor.shape)
 
 
 def read_config(folder: Path, name: str = "config.json") -> dict[str, Any]:
