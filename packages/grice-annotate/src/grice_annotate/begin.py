@@ -6,6 +6,7 @@ import hashlib
 import random
 import time
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -28,7 +29,7 @@ from grice_annotate.templates import find_templates
 from grice_tasks.explagraphs.samples import GraphPredictor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from grice.data import Score
     from grice_annotate.records import Task
@@ -110,26 +111,18 @@ class Source(NamedTuple):
     propose: Sequence[str] = ()
     top: int = 100
 
-    @property
-    def names(self) -> list[str]:
-        """All files."""
-        return [*self.files, *([self.scores] if self.scores else [])]
-
-
-def hashes(files: Sequence[str]) -> dict[str, str]:
-    """Return the sha256 of files by their names; of a folder, that of all its files."""
-    try:
-        return {Path(file).name: _hash(Path(file)) for file in files}
-    except OSError as error:
-        raise InputError(f"{error.filename}: cannot be read: {os_reason(error)}") from None
-
-
-def _hash(path: Path) -> str:
-    parts = sorted(path.iterdir()) if path.is_dir() else [path]
-    digest = hashlib.sha256()
-    for part in parts:
-        digest.update(part.read_bytes())
-    return digest.hexdigest()
+    def hashes(self) -> dict[str, str]:
+        """Return the sha256 of all files by their names; of a folder, that of all its files."""
+        digests = {}
+        try:
+            for path in map(Path, [*self.files, *([self.scores] if self.scores else [])]):
+                digest = hashlib.sha256()
+                for part in sorted(path.iterdir()) if path.is_dir() else [path]:
+                    digest.update(part.read_bytes())
+                digests[path.name] = digest.hexdigest()
+        except OSError as error:
+            raise InputError(f"{error.filename}: cannot be read: {os_reason(error)}") from None
+        return digests
 
 
 def guideline_text(path: Path) -> str:
@@ -225,7 +218,7 @@ def begun_study(
     url: str, template: Template, settings: Settings, source: Source
 ) -> Iterator[Study]:
     """Give a new study, or the same one that was begun before."""
-    digests = hashes(source.names)
+    digests = source.hashes()
     # A file is not made for an input that does not fit.
     fresh = tasks_of(source, template, settings) if _is_new_file(url) else None
     with closing(Database(url)) as database:
@@ -304,9 +297,9 @@ def stance_model(reference: str) -> Iterator[Predict]:
     lock = Lock()
     with ModelLoader(mode="fast", workers=default_workers(), cache=cache_folder()) as models:
         if reference.startswith("openai:"):
-            ask = _asking(models.load(reference, Chat))
+            ask = partial(_asked, models.load(reference, Chat))
         else:
-            ask = _reading(models.load(reference, GraphPredictor))
+            ask = partial(_predicted, models.load(reference, GraphPredictor))
 
         def predict(belief: str, argument: str) -> str:
             with lock:
@@ -325,17 +318,14 @@ def with_model(study: Study) -> Iterator[Study]:
         yield Study(study.database, study.template, study.settings, predict)
 
 
-def _reading(predictor: GraphPredictor) -> Callable[[str, str], str]:
-    return lambda belief, argument: predictor.stances([(belief, argument)])[0][0]
+def _predicted(predictor: GraphPredictor, belief: str, argument: str) -> str:
+    return predictor.stances([(belief, argument)])[0][0]
 
 
-def _asking(chat: Chat) -> Callable[[str, str], str]:
-    def ask(belief: str, argument: str) -> str:
-        pair = msgspec.json.encode({"belief": belief, "argument": argument}).decode()
-        request = ChatRequest((Message("system", QUESTION), Message("user", pair)))
-        [answer] = chat.answers([request], _Stance)
-        if isinstance(answer, Unanswered):
-            raise ModelError(f"the model gave no stance: {answer.reason}")
-        return answer.stance
-
-    return ask
+def _asked(chat: Chat, belief: str, argument: str) -> str:
+    pair = msgspec.json.encode({"belief": belief, "argument": argument}).decode()
+    request = ChatRequest((Message("system", QUESTION), Message("user", pair)))
+    [answer] = chat.answers([request], _Stance)
+    if isinstance(answer, Unanswered):
+        raise ModelError(f"the model gave no stance: {answer.reason}")
+    return answer.stance

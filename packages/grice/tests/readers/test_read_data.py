@@ -49,25 +49,8 @@ def test_a_published_file_is_read_whole(data_folder: Path, name: str):
     assert {conversation.targets is None for conversation in conversations} == {format_ == "turns"}
 
 
-def test_every_rated_and_topical_chat_file_is_in_the_list(data_folder: Path):
-    files = {
-        str(path.relative_to(data_folder))
-        for folder in ("rated", "topical_chat")
-        for path in (data_folder / folder).glob("*.jsonl.gz")
-    }
-    assert files <= COUNTS.keys()
-
-
 def test_a_conversation_nobody_spoke_in_is_reported(data_folder: Path):
     records = list(read(data_folder / "convai2017" / "convai2017.jsonl.gz"))
     bad = [record for record in records if not isinstance(record, Conversation)]
     assert (len(records) - len(bad), len(bad)) == (2_659, 119)
     assert {record.problem for record in bad} == {"no turn"}
-
-
-def test_a_rated_response_keeps_what_the_record_says(data_folder: Path):
-    conversation = next(read(data_folder / "rated" / "grade_dailydialog.jsonl.gz"))
-    assert conversation.targets == (2,)
-    assert conversation.turns[2].references
-    assert conversation.meta["dataset"] == "grade_dailydialog"
-    assert set(conversation.meta) == {"dataset", "system", "ratings", "released_mean"}

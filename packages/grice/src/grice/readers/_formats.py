@@ -24,8 +24,6 @@ MODULES = ("json", "layouts", "table", "text", "traces")
 """Modules with built-in formats, in their ``FORMATS``."""
 LONGEST_LINE = 64 << 20
 """A longer line is reported and skipped, without being held."""
-LOOK_AT = 8
-"""Lines that are tried when a format is recognised."""
 SURE_ENOUGH = 0.3
 TABLE_SURE = 0.92
 """Confidence in a table with known columns, and in any with columns that the user names."""
@@ -137,10 +135,8 @@ def find_formats() -> Formats:
         except Exception as error:  # noqa: BLE001 - whatever a plugin raises, the others work
             problems.append(f"{title}: {type(error).__name__}: {error}")
             continue
-        if not isinstance(form, Format) or form.name != entry.name:
-            problems.append(f"{title}: {entry.value} declares no format of that name")
-        elif form.name in formats:
-            problems.append(f"{title} is left out: there is one of that name")
+        if not isinstance(form, Format) or form.name != entry.name or form.name in formats:
+            problems.append(f"{title}: {entry.value} declares no new format of that name")
         else:
             formats[form.name] = form
     return Formats(formats, tuple(problems))
@@ -287,8 +283,8 @@ def _records(lines: Iterable[Line], name: str, build: Build) -> Iterator[Found]:
 def samples(prefix: bytes) -> Sequence[dict[str, Any]]:
     """Return the JSON objects among the first lines (one may be cut), none of an array."""
     objects: list[Any] = []
-    lines = [line for line in prefix.split(b"\n", 4 * LOOK_AT) if line.strip()]
-    for line in lines[:LOOK_AT] if not prefix.lstrip().startswith(b"[") else ():
+    lines = [line for line in prefix.split(b"\n", 32) if line.strip()]
+    for line in lines[:8] if not prefix.lstrip().startswith(b"[") else ():
         with suppress(FieldError):
             objects.append(decode(line))
     if not any(isinstance(each, dict) for each in objects) and b"\n" not in prefix.strip():

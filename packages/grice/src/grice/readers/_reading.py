@@ -379,8 +379,7 @@ def find_conversation(
 ) -> Conversation:
     """Return the conversation of an id, else the first, with one turn (the last) as its target.
 
-    Raises:
-        InputError: The file cannot be used, or there is no such conversation or turn.
+    InputError if the file cannot be used, or there is no such conversation or turn.
     """
     broken: list[RecordError] = []
     with read(source, format=format, columns=columns) as reading:
@@ -399,11 +398,7 @@ def find_conversation(
 
 
 def files_of(place: str) -> list[str]:
-    """Return the files under a directory or a folder of a store, sorted; a file is itself.
-
-    Raises:
-        InputError: There is none.
-    """
+    """Return the files under a folder, sorted, or the file itself; InputError if there is none."""
     missing = f"{place}: cannot be read: there is no such file"
     empty = f"{place}: no file to read in this directory"
     if is_url(place):

@@ -38,7 +38,6 @@ _TURN_LISTS = ("turns", "messages", "conversations", "conversation", "dialogue",
 
 BuildTurn: TypeAlias = Callable[[Any, str], Turn]
 """Builds the turn of a list item, by the speaker A or B where it names none."""
-_MISSING: Any = object()
 
 
 def take(record: dict[str, Any], names: Sequence[str]) -> Any:  # noqa: ANN401 - any JSON value
@@ -99,11 +98,11 @@ def turn(
     if type(item) is not dict:
         raise FieldError(None, f"expected an object or text, found {kind(item)}")
     for name in text:
-        words = item.pop(name, _MISSING)
-        if words is not _MISSING:
+        if name in item:
             break
     else:
         raise FieldError(text[0], f"missing; found {field_names(item)}")
+    words = item.pop(name)
     if type(words) is not str:
         raise FieldError(name, f"expected text, found {kind(words)}")
     if not item:
@@ -483,27 +482,16 @@ FORMATS = (
 
 
 def from_objects(items: Sequence[Mapping[str, Any]], name: str) -> Conversation:
-    """Return the conversation of a list of messages (role and content) or of turns.
-
-    Raises:
-        InputError: An item of the list is no object.
-    """
-    for place, item in enumerate(items):
-        if not isinstance(item, Mapping):
-            raise InputError(
-                f"{name}: item {place} of the list is {type(item).__name__}; pass a list of "
-                "messages with role and content, or of turns with speaker and text"
-            )
+    """Return the conversation of a list of messages or turns; InputError if one is no object."""
+    if odd := [item for item in items if not isinstance(item, Mapping)]:
+        expected = "a list of messages with role and content, or of turns with speaker and text"
+        raise InputError(f"{name}: found {type(odd[0]).__name__} in the list; pass {expected}")
     is_chat = any("role" in item and "content" in item for item in items)
     return from_record({"messages" if is_chat else "turns": list(map(dict, items))}, name)
 
 
 def from_record(record: Mapping[str, Any], name: str) -> Conversation:
-    """Return the conversation of an object with ``messages`` or ``turns``, as in JSON lines.
-
-    Raises:
-        RecordError: The object cannot be used.
-    """
+    """Return the conversation of an object as in JSON lines; RecordError if it cannot be used."""
     layout = MESSAGES if "messages" in record else TURNS
     try:
         return layout.build(deepcopy(dict(record)), name)

@@ -451,9 +451,29 @@ def _arrow_rows(batches: Iterable[pyarrow.RecordBatch], numbers: Iterator[int]) 
 
 
 def _cells(batch: pyarrow.RecordBatch) -> list[list[Any]]:
-    """Return the cells of each row; an error if one is invalid, which could end the process."""
-    batch.validate(full=True)
+    for column in batch.columns:
+        _check(column)
     return [list(row.values()) for row in batch.to_pylist()]
+
+
+def _check(array: Any) -> None:  # noqa: ANN401 - an array of any type
+    """Raise ValueError if a value lies outside of the data, where reading it ends the process."""
+    from pyarrow import LargeListArray, LargeStringArray, ListArray, StringArray, StructArray, nulls
+
+    try:
+        array.validate(full=True)
+    except ValueError as error:
+        if "UTF8" not in str(error):
+            raise
+        # A text that is not UTF-8 costs its row alone; the rest of a nested array was not checked.
+        if isinstance(array, (ListArray, LargeListArray)):
+            type(array).from_arrays(array.offsets, nulls(len(array.values))).validate(full=True)
+            _check(array.values)
+        elif isinstance(array, StructArray):
+            for place in range(array.type.num_fields):
+                _check(array.field(place))
+        elif not isinstance(array, (LargeStringArray, StringArray)):
+            raise
 
 
 def _json(header: Header, row: Row) -> bytes:
