@@ -31,6 +31,7 @@ from grice.errors import InputError
 from grice.stats import Comparison, Estimate
 from grice.stats.comparison import proportion
 from grice.stats.correlations import Kind, correlation_value
+from grice.stats.estimate import Bounds
 from grice.stats.inputs import Floats, Integers
 from grice_research.benches.cskb_population import AREAS, TripleRows, area
 
@@ -88,12 +89,10 @@ def truth_of(shape: str, rho: float, kind: Kind) -> float:
     """Return the coefficient of the population, from a formula where there is one."""
     if shape == "normal" or ("skewed" in shape and kind != "pearson"):
         return exact(rho, kind)
-    if shape == "skewed":
-        return float((np.exp(rho) - 1) / (np.e - 1))
-    if shape == "one column skewed":
-        return float(rho / np.sqrt(np.e - 1))
-    if shape == "heavy" and kind == "pearson":
-        return rho
+    skewed = (np.exp(rho) - 1) / (np.e - 1), rho / np.sqrt(np.e - 1)
+    known = {"skewed": skewed[0], "one column skewed": skewed[1], "heavy": rho}
+    if kind == "pearson" and shape in known:
+        return float(known[shape])
     rng = np.random.default_rng(99)
     pairs = (shaped_pair(rng, shape, 50_000, rho) for _ in range(40))
     return float(np.mean([correlation_value(x, y, kind) for x, y in pairs]))
@@ -202,9 +201,11 @@ def fleiss(rng: Generator, n: int) -> Estimate:
 # A metric that helps labels.
 
 
-def powered(rng: Generator, n: int) -> Estimate:
+def powered(rng: Generator, n: int, bounds: Bounds | None = None) -> Estimate:
+    """Return a mean; within bounds that of marks of 0 and 1, nine in ten of which are 1."""
     x, y = normal_pair(rng, n + 2000, 0.7)
-    return stats.prediction_powered_mean(y[:n], x[:n] / 5, x[n:] / 5).mean
+    x, y = (x / 5, y) if bounds is None else (-x, (y < NormalDist().inv_cdf(0.9)).astype(float))
+    return stats.prediction_powered_mean(y[:n], x[:n], x[n:], bounds=bounds).mean
 
 
 def clustered_powered(rng: Generator, n: int) -> Estimate:
@@ -213,13 +214,6 @@ def clustered_powered(rng: Generator, n: int) -> Estimate:
     return stats.prediction_powered_mean(
         y[:cut], x[:cut], x[cut:], groups=code[:cut], unlabelled_groups=code[cut:]
     ).mean
-
-
-def bounded_powered(rng: Generator, n: int) -> Estimate:
-    """Return the mean of marks of 0 and 1, nine in ten of which are 1."""
-    x, y = normal_pair(rng, n + 2000, 0.7)
-    marks = (y < NormalDist().inv_cdf(0.9)).astype(float)
-    return stats.prediction_powered_mean(marks[:n], -x[:n], -x[n:], bounds=(0, 1)).mean
 
 
 # The rows.
@@ -308,7 +302,7 @@ def rows() -> Iterator[Row]:
     for name, truth, draw in (
         ("mean, {n} labels of 2,000", 0.0, powered),
         ("mean, {n} conversations of 300", 0.0, clustered_powered),
-        ("share 0.9, {n} labels of 2,000, bounds", 0.9, bounded_powered),
+        ("share 0.9, {n} labels of 2,000, bounds", 0.9, partial(powered, bounds=(0, 1))),
     ):
         yield from grid(f"prediction-powered {name}", truth, draw, n=(15, 40, 150))
 
