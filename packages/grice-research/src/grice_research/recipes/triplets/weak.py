@@ -159,6 +159,7 @@ def main() -> None:
     parser.add_argument("--parts", type=int, default=4)
     options = parser.parse_args()
     talks = conversations(options.data)
+    WORK.mkdir(parents=True, exist_ok=True)
     read(talks[options.part :: options.parts], WORK / f"weak_{options.part}.pkl")
 
 
