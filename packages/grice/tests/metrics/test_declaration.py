@@ -82,11 +82,6 @@ def test_a_contradictory_declaration_is_refused(function, declaration, message):
         declare(function, **declaration)
 
 
-def test_an_unknown_metric_gets_a_hint():
-    with pytest.raises(MetricError, match="did you mean 'relevance'"):
-        find_metrics().named("relevence")
-
-
 def bounded(responses, *, often: Count = 2, part: Fraction = 0.5, amount: float = 0.0):
     return []
 

@@ -8,7 +8,6 @@ import unicodedata
 import pytest
 
 import grice
-from grice.errors import ModelError
 from grice.evaluation.audit import injections
 from grice.metrics.judges import ASPECTS, JUDGES, Preference, prefer, rate
 from grice.metrics.registry import find_metrics
@@ -132,12 +131,6 @@ def test_two_replies_are_compared_in_both_orders():
         ("one", "another"),
         ("another", "one"),
     }
-
-
-def test_a_judge_is_refused_where_log_probabilities_are_needed():
-    options = {"likelihood": {"model": "openai:gpt@http://localhost:1/v1"}}
-    with pytest.raises(ModelError, match="a model of chat, where one of likelihood is needed"):
-        grice.load("likelihood", options=options)
 
 
 def test_a_reference_of_an_endpoint_adds_all_judges():

@@ -20,7 +20,6 @@ WORD_CHARACTER = re.compile(r"\w")
 UNICODE_LETTERS = re.compile(r"[^\W\d_]+")
 SHORT_FORMS = re.compile(r"[\w']+")
 PLAIN_WORDS = re.compile(r"[^\W_]+")
-PLAIN_CONTRACTIONS = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 PLAIN_WORDS_AND_NUMBERS = re.compile(
     r"[^\W\d_]*\d+(?:[.,:]\d+)+[^\W_]*|"
     r"[^\W_]+(?:\.[^\W_]+){0,4}\."
