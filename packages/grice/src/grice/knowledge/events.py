@@ -14,8 +14,8 @@ import msgspec
 
 from grice.text import wordlists as en
 from grice.text.events import Event, Mention, feels, reaction, read_event, written_out
+from grice.text.lexicon import base_form, is_adjective, is_inflected, is_noun, is_past, is_verb
 from grice.text.tokens import SENTENCE_END, SHORT_FORMS
-from grice.text.verbs import base_form, is_adjective, is_inflected, is_noun, is_past, is_verb
 from grice.text.wordlists import words_of
 
 if TYPE_CHECKING:

@@ -34,9 +34,8 @@ from grice.numeric import sigmoid
 from grice.text import wordlists as en
 from grice.text.events import Mention, triple_texts
 from grice.text.language import unreadable
-from grice.text.lexicon import look_up
+from grice.text.lexicon import base_form, is_verb, look_up, present
 from grice.text.tokens import UNICODE_LETTERS
-from grice.text.verbs import base_form, is_verb, present
 from grice.text.wordlists import words_of
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from grice.metrics.common import feature_at, unscorable_reply
 from grice.metrics.declaration import Example, metric
 from grice.text.content import content_words
 from grice.text.language import unreadable
+from grice.text.lexicon import base_form
 from grice.text.tokens import PLAIN_WORDS_AND_NUMBERS
-from grice.text.verbs import base_form
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

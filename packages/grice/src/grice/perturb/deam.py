@@ -16,8 +16,7 @@ from grice.perturb.wording import (
     words,
 )
 from grice.text import wordlists as en
-from grice.text.lexicon import look_up
-from grice.text.verbs import base_form, is_past, is_verb
+from grice.text.lexicon import base_form, is_past, is_verb, look_up
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -12,9 +12,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from grice.text import wordlists as en
-from grice.text.lexicon import look_up, packaged_text
+from grice.text.lexicon import base_form, is_past, is_verb, look_up, packaged_text
 from grice.text.tokens import WORDS_NUMBERS_AND_MARKS
-from grice.text.verbs import base_form, is_past, is_verb
 from grice.text.wordlists import words_of
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import msgspec
 
 from grice.text import wordlists as en
-from grice.text.verbs import (
+from grice.text.lexicon import (
     base_form,
     is_adjective,
     is_inflected,
