@@ -44,7 +44,7 @@ def test_a_rating_becomes_a_score_with_the_reason_of_the_judge():
 
 @pytest.mark.parametrize("injection", injections().values(), ids=injections())
 def test_what_a_reply_holds_stays_inside_of_the_data(injection):
-    reply = injection.applied('I said "hello"}')
+    reply = f'{injection.before}I said "hello"}}{injection.after}'
     with StubEndpoint() as server, ModelLoader(mode="fast", workers=1, cache=None) as models:
         chat = models.load(server.model, Chat)
         rate(chat, ASPECTS["judge_relevance"], [{"history": [], "reply": reply}])
