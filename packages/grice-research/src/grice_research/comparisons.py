@@ -306,10 +306,18 @@ def _compared(run: Run) -> Iterator[tuple[str, Comparison, str]]:
             continue
         value, low, high, *bounds = (round(float(number or 0.0), 4) for number in numbers)
         comparison = Comparison(
-            on=own.on.replace(":overall", ""), measure=own.measure, value=value, low=low, high=high,
-            n=own.n, baseline=gap.baseline, of_baseline=round(other.value, 4),
+            on=own.on.replace(":overall", ""),
+            measure=own.measure,
+            value=value,
+            low=low,
+            high=high,
+            n=own.n,
+            baseline=gap.baseline,
+            of_baseline=round(other.value, 4),
             gap=(bounds[0], bounds[1], bounds[2]),
             alike=None if alike is None or alike.value is None else round(alike.value, 4),
-            note=gap.why, command=run.command, trained=own.trained,
-        )  # fmt: skip
+            note=gap.why,
+            command=run.command,
+            trained=own.trained,
+        )
         yield gap.metric, comparison, own.signature.partition("|on:")[0]

@@ -105,10 +105,19 @@ def figure(
 ) -> Figure:
     """Return a figure of the bench of a task; without an estimate nobody can check it."""
     made = Figure(
-        row=row, measure=measure, kind=kind, on=on, published=published, beside=beside, lower=lower,
-        why=why, rounding=0.0 if published is None else 0.005, metric=metric, baseline=baseline,
+        row=row,
+        measure=measure,
+        kind=kind,
+        on=on,
+        published=published,
+        beside=beside,
+        lower=lower,
+        why=why,
+        rounding=0.0 if published is None else 0.005,
+        metric=metric,
+        baseline=baseline,
         trained=round(trained, 4),
-    )  # fmt: skip
+    )
     if estimate is not None:
         return measured_as(made, estimate, signature)
     out_of_reach = kind == "printed" and published is not None
@@ -118,9 +127,14 @@ def figure(
 def measured_as(made: Figure, estimate: Estimate, signature: str) -> Figure:
     """Return a figure with its value, and the verdict on that."""
     made = msgspec.structs.replace(
-        made, value=estimate.value, low=estimate.low, high=estimate.high, n=estimate.n,
-        why="; ".join(filter(None, [made.why, estimate.note])), signature=signature,
-    )  # fmt: skip
+        made,
+        value=estimate.value,
+        low=estimate.low,
+        high=estimate.high,
+        n=estimate.n,
+        why="; ".join(filter(None, [made.why, estimate.note])),
+        signature=signature,
+    )
     return msgspec.structs.replace(made, verdict=verdict_of(made))
 
 

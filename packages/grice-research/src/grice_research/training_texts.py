@@ -87,10 +87,16 @@ def _read() -> tuple[Overlap, ...]:
     with TABLE.open(encoding="utf-8", newline="") as file:
         _, *rows = csv.reader(file, delimiter="\t")
         return tuple(
-            Overlap(model, digest, "trained" if kind == "trained" else "chosen", name,
-                    float(share), int(texts))
+            Overlap(
+                model,
+                digest,
+                "trained" if kind == "trained" else "chosen",
+                name,
+                float(share),
+                int(texts),
+            )
             for model, digest, kind, name, share, texts in rows
-        )  # fmt: skip
+        )
 
 
 def _record(directory: Path, texts: Iterable[str], kind: Kind, data: Path | None) -> list[Overlap]:

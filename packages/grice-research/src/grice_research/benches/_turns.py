@@ -179,11 +179,16 @@ class Columns(NamedTuple):
     def row(self, name: str, measure: str, estimate: Estimate, on: str, why: str) -> Figure:
         """Return the row of one of ours, or of a trivial baseline."""
         return figure(
-            row=name, measure=measure, estimate=estimate,
-            kind="ours" if name in self.ours else "baseline", on=on, why=why,
-            metric=self.ours.get(name, ""), signature=self.signatures.get(name, ""),
+            row=name,
+            measure=measure,
+            estimate=estimate,
+            kind="ours" if name in self.ours else "baseline",
+            on=on,
+            why=why,
+            metric=self.ours.get(name, ""),
+            signature=self.signatures.get(name, ""),
             trained=self.trained.get(name, 0.0),
-        )  # fmt: skip
+        )
 
     def difference(self, name: str, other: str, measure: str, gap: Estimate, on: str) -> Figure:
         """Return the row of one of ours less a trivial baseline."""

@@ -119,10 +119,13 @@ def _of_behaviour(
     either = [float(n > 0) for n in votes]
     values = columns.values | {SPEAKER: _rates(marked, either)}
     rows = area_rows(
-        columns._replace(values=values), either, behaviour,
-        f"{int(sum(either))} of {len(votes)} turns are marked", groups=marked.group,
+        columns._replace(values=values),
+        either,
+        behaviour,
+        f"{int(sum(either))} of {len(votes)} turns are marked",
+        groups=marked.group,
         within=(WITHIN, marked.system),
-    )  # fmt: skip
+    )
     known = find_metrics().metrics
     for row in rows:
         named = row.baseline and known[row.metric].judges == "conversation"

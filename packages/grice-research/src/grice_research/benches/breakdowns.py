@@ -84,9 +84,13 @@ def measure(context: BenchContext) -> Iterator[Figure]:
     columns = turn_columns(context, voted.talks, "dbdc3")
     groups, why = voted.conversation, f"of {len(voted.majority)} turns are breakdowns"
     yield from area_rows(
-        columns, voted.majority, ON, f"{int(sum(voted.majority))} {why}", groups=groups,
+        columns,
+        voted.majority,
+        ON,
+        f"{int(sum(voted.majority))} {why}",
+        groups=groups,
         within=(WITHIN, voted.system),
-    )  # fmt: skip
+    )
     yield from _ranks(columns, voted)
     for row in lift_rows(columns, voted.majority, ON, groups):
         if row.measure.startswith(DIFFERENCE):

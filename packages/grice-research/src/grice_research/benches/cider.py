@@ -156,10 +156,16 @@ def _rows(by_fold: Sequence[Scored], fingerprint: str) -> Iterator[Figure]:
         few = f"{len(values)} folds" if len(values) < len(FOLDS) else ""
         notes = [why, WHY.get(task, "") if printed is not None else "", few]
         yield figure(
-            row=task, measure=what, estimate=mean(values, bounds=(0, 1)), kind="ours",
-            published=printed, beside=beside, lower=what == "nm",
-            why="; ".join(filter(None, notes)), signature=f"{fingerprint}|on:cider|{task}|{what}",
-        )  # fmt: skip
+            row=task,
+            measure=what,
+            estimate=mean(values, bounds=(0, 1)),
+            kind="ours",
+            published=printed,
+            beside=beside,
+            lower=what == "nm",
+            why="; ".join(filter(None, notes)),
+            signature=f"{fingerprint}|on:cider|{task}|{what}",
+        )
 
 
 def _baselines(cider: Cider, folds: Mapping[int, _Fold]) -> Iterator[Figure]:

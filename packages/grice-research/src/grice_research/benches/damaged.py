@@ -96,10 +96,15 @@ def _of_kind(
     for name, values in right.items():
         ours = name in trained
         yield figure(
-            row=name, measure=RIGHT, estimate=mean(values, groups=sources, bounds=(0, 1)),
-            kind="ours" if ours else "baseline", on=on, metric=name * ours,
-            trained=trained.get(name, 0.0), signature=f"{context.grader(name)[1][name]}|on:{on}",
-        )  # fmt: skip
+            row=name,
+            measure=RIGHT,
+            estimate=mean(values, groups=sources, bounds=(0, 1)),
+            kind="ours" if ours else "baseline",
+            on=on,
+            metric=name * ours,
+            trained=trained.get(name, 0.0),
+            signature=f"{context.grader(name)[1][name]}|on:{on}",
+        )
     for name in trained if on == f"{SET}:{EVERY}" else ():
         for baseline in BASELINES[LEVEL]:
             gaps = [a - b for a, b in zip(right[name], right[baseline], strict=True)]

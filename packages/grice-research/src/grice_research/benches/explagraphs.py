@@ -82,12 +82,16 @@ def measure(context: BenchContext) -> Iterator[Figure]:
             beside = RE_T5.get(name) if ours else None
             notes = (OWN_JUDGE * (name in OWN), NOTES.get(name, "") * ours, system.why)
             yield figure(
-                row=system.name, measure=name,
-                estimate=_mean(values[SCORED.get(name, name)], answered), kind=system.kind,
-                published=beside, beside="" if beside is None else "RE-T5", lower=name == "ged",
+                row=system.name,
+                measure=name,
+                estimate=_mean(values[SCORED.get(name, name)], answered),
+                kind=system.kind,
+                published=beside,
+                beside="" if beside is None else "RE-T5",
+                lower=name == "ged",
                 why="; ".join(filter(None, notes)),
                 signature=f"{fingerprint}|on:explagraphs_dev|{name}",
-            )  # fmt: skip
+            )
     right = [float(graph_polarity(sample.graphs[0]) == sample.stance) for sample in samples]
     why = "how far the form of a graph gives its stance away"
     yield figure("polarity of the gold graph", "sa", _mean(right, samples), "baseline", why=why)

@@ -203,10 +203,15 @@ def _system(
             shown = _tenth(estimate) if measure_name.startswith("cider_d") else estimate
             printed = T5_LARGE.get(measure_name) if name == "embedded" and not on else None
             yield figure(
-                row=name, measure=measure_name, estimate=shown, kind=kind, on=on, published=printed,
+                row=name,
+                measure=measure_name,
+                estimate=shown,
+                kind=kind,
+                on=on,
+                published=printed,
                 beside="T5-large" if printed is not None else "",
                 signature=fingerprint if measure_name in extra or name == "embedded" else "",
-            )  # fmt: skip
+            )
 
 
 def _tenth(estimate: Estimate) -> Estimate:

@@ -92,11 +92,16 @@ def _of_aspect(
         except InputError:
             continue  # a column that never changes, such as a cosine without any context
         yield figure(
-            row=name, measure=SPEARMAN, estimate=estimate, kind="ours" if ours else "baseline",
-            on=f"{rated.set.name}:{aspect}", why=context.trained(name, rated.set.name),
-            signature=_signature(context, name, rated, aspect), metric=name * ours,
+            row=name,
+            measure=SPEARMAN,
+            estimate=estimate,
+            kind="ours" if ours else "baseline",
+            on=f"{rated.set.name}:{aspect}",
+            why=context.trained(name, rated.set.name),
+            signature=_signature(context, name, rated, aspect),
+            metric=name * ours,
             trained=context.trained_share(name, rated.set.name) * ours,
-        )  # fmt: skip
+        )
     for metric in metrics:
         for baseline in BASELINES[rated.set.level]:
             yield from _compared(context, metric, baseline, columns, rated, aspect)
@@ -119,9 +124,13 @@ def _compared(
         return
     signature = _signature(context, metric, rated, aspect)
     compared = partial(
-        figure, kind="ours", on=f"{rated.set.name}:{aspect}", metric=metric, baseline=baseline,
+        figure,
+        kind="ours",
+        on=f"{rated.set.name}:{aspect}",
+        metric=metric,
+        baseline=baseline,
         signature=signature,
-    )  # fmt: skip
+    )
     yield compared(f"{metric} less {baseline}", f"{DIFFERENCE}{SPEARMAN}", gap)
     yield compared(metric, f"{LIKENESS}{baseline}", alike)
 

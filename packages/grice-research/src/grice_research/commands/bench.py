@@ -171,7 +171,10 @@ def _view(bench: Bench, figures: Sequence[Figure]) -> View:
 def _row(figure: Figure) -> tuple[str, ...]:
     value, low, high = figure.value, figure.low, figure.high
     return (
-        figure.row, number(value, ".3f" if value is None or abs(value) < 10 else ".1f"),
-        "" if low is None or high is None else f"[{low:.2f}, {high:.2f}]", str(figure.n or ""),
-        "" if figure.published is None else f"{figure.published:g}", figure.verdict or "",
-    )  # fmt: skip
+        figure.row,
+        number(value, ".3f" if value is None or abs(value) < 10 else ".1f"),
+        "" if low is None or high is None else f"[{low:.2f}, {high:.2f}]",
+        str(figure.n or ""),
+        "" if figure.published is None else f"{figure.published:g}",
+        figure.verdict or "",
+    )

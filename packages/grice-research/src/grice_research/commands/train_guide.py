@@ -106,8 +106,10 @@ def _view(report: GuideReport, threshold: float, output: Path) -> View:
         yield Lines([f"area under the curve, by part of the reply: {', '.join(areas)}"])
     if report.epoch == 0:
         yield Lines(
-            ["nothing was learned that holds for contexts left out: this guide changes nothing; "
-             "give more contexts"],
+            [
+                "nothing was learned that holds for contexts left out: this guide changes nothing; "
+                "give more contexts"
+            ],
             style="yellow",
-        )  # fmt: skip
+        )
     yield Lines([f"use it: grice steer --guide {output}"], style="dim")

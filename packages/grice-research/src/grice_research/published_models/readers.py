@@ -69,9 +69,12 @@ class PublishedReader:
         with np.load(folder.file("head.npz"), allow_pickle=False) as arrays:
             self.head = {name: arrays[name] for name in arrays.files}
         self._engine = ctranslate2.Encoder(
-            str(folder.path), device="cpu", compute_type="float32", inter_threads=loader.workers,
+            str(folder.path),
+            device="cpu",
+            compute_type="float32",
+            inter_threads=loader.workers,
             intra_threads=1,
-        )  # fmt: skip
+        )
 
     def logits(self, texts: Sequence[tuple[str, str]]) -> list[Array]:
         """Return a number per label for each text; the second of the two may be empty."""

@@ -59,9 +59,12 @@ class Seq2Seq:
         # T5 and BART end what they read as they end what they write.
         self._end = "".join(self._tokenizer.encode("").tokens[-1:])
         self._engine = ctranslate2.Translator(
-            str(folder.path), device="cpu", compute_type=arithmetic, inter_threads=loader.workers,
+            str(folder.path),
+            device="cpu",
+            compute_type=arithmetic,
+            inter_threads=loader.workers,
             intra_threads=1,
-        )  # fmt: skip
+        )
 
     def knows(self, piece: str) -> bool:
         """Return whether something is one piece of the vocabulary."""
@@ -85,12 +88,17 @@ class Seq2Seq:
         def compute(batch: list[int]) -> None:
             # Transformers counts the piece that starts the output, too; the end may come first.
             results = self._engine.translate_batch(
-                [sources[i] for i in batch], target_prefix=[self._first for _ in batch],
-                beam_size=search.beams, max_decoding_length=search.max_pieces - 1,
+                [sources[i] for i in batch],
+                target_prefix=[self._first for _ in batch],
+                beam_size=search.beams,
+                max_decoding_length=search.max_pieces - 1,
                 num_hypotheses=search.beams if search.no_repeat else search.returned,
-                min_decoding_length=0, max_input_length=0, no_repeat_ngram_size=search.no_repeat,
-                return_scores=True, return_end_token=True,
-            )  # fmt: skip
+                min_decoding_length=0,
+                max_input_length=0,
+                no_repeat_ngram_size=search.no_repeat,
+                return_scores=True,
+                return_end_token=True,
+            )
             for i, result in zip(batch, results, strict=True):
                 found = zip(result.hypotheses, map(float, result.scores), strict=True)
                 best = self._best(sources[i], list(found), search)

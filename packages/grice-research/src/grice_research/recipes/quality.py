@@ -39,8 +39,10 @@ def measured(metric: str, data: Path) -> Iterator[dict[str, Any]]:
         arguments = f"{metric} --mode exact --on {rated} --json"
         ran = subprocess.run(
             [sys.executable, "-m", *COMMAND.split(), *arguments.split(), "--data", str(data)],
-            check=True, capture_output=True, text=True,
-        )  # fmt: skip
+            check=True,
+            capture_output=True,
+            text=True,
+        )
         for table in json.loads(ran.stdout):
             yield from _rows(table, metric, f"{COMMAND} {arguments}")
 

@@ -101,9 +101,14 @@ def adapt(data: Labelled, encoder: Encoder, base: PairClassifier, *, seed: int =
     measured = tuple(_measured(labels, before, after, data.groups))
     gain = measured[0].gain
     report = Report(
-        len(labels), len(set(data.groups)), float((labels >= HALF).mean()), measured,
-        (penalty.scalars, penalty.vectors), gain is not None and gain.side(0) == "above", data.says,
-    )  # fmt: skip
+        len(labels),
+        len(set(data.groups)),
+        float((labels >= HALF).mean()),
+        measured,
+        (penalty.scalars, penalty.vectors),
+        gain is not None and gain.side(0) == "above",
+        data.says,
+    )
     return Adapted(fit_head(readings, labels, penalty), report)
 
 

@@ -76,7 +76,11 @@ def fit_logistic(
 
     with single_threaded():
         found = scipy_module("optimize").minimize(
-            loss, np.zeros(k + 1), jac=True, hessp=curved, method="trust-ncg",
+            loss,
+            np.zeros(k + 1),
+            jac=True,
+            hessp=curved,
+            method="trust-ncg",
             options={"gtol": tolerance, "maxiter": STEPS},
-        )  # fmt: skip
+        )
     return Linear(found.x[:-1], float(found.x[-1]))

@@ -279,9 +279,12 @@ def _answer(
     if not pairs:
         return
     sides = span_vectors(
-        reading, layout_of(reading.text), list(spans), alone=models.encoder.encode,
+        reading,
+        layout_of(reading.text),
+        list(spans),
+        alone=models.encoder.encode,
         both=models.links.both,
-    )  # fmt: skip
+    )
     numbers = models.links(sides, list(pairs))
     relations = models.links.relations
     for triple, row in zip(triples, of_triples, strict=True):

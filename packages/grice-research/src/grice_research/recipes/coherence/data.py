@@ -24,25 +24,52 @@ FEWEST, MOST = 6, 30
 CAPS = {"novels": 1500, "plays": 900, "star": 600, "schema_guided": 700, "irc": 500}
 """How many conversations of the large corpora are used; of the others all."""
 TRAINED = (
-    "deam", "deam", "deam", "mesgar", "vakulenko", "dynaeval",
-    "irrelevancy", "irrelevancy", "coreference", "contradiction", "decreased-engagement",
-    "turn-insertion", "turn-insertion", "half-swap", "section-replacement", "turn-order",
-    "speaker-order", "turn-replacement", "half-swap", "section-replacement",
-)  # fmt: skip
+    "deam",
+    "deam",
+    "deam",
+    "mesgar",
+    "vakulenko",
+    "dynaeval",
+    "irrelevancy",
+    "irrelevancy",
+    "coreference",
+    "contradiction",
+    "decreased-engagement",
+    "turn-insertion",
+    "turn-insertion",
+    "half-swap",
+    "section-replacement",
+    "turn-order",
+    "speaker-order",
+    "turn-replacement",
+    "half-swap",
+    "section-replacement",
+)
 """Perturbations of conversations for training, each with a seed of its own."""
 HELD_OUT_KINDS = (
-    "turn-order", "speaker-order", "half-swap", "section-replacement", "turn-insertion",
-    "turn-replacement", "contradiction", "coreference", "irrelevancy", "decreased-engagement",
-)  # fmt: skip
+    "turn-order",
+    "speaker-order",
+    "half-swap",
+    "section-replacement",
+    "turn-insertion",
+    "turn-replacement",
+    "contradiction",
+    "coreference",
+    "irrelevancy",
+    "decreased-engagement",
+)
 WORDED = frozenset({"irrelevancy", "coreference", "contradiction", "decreased-engagement"})
 """Kinds that change wording, one at a time."""
 
 AGAIN_KINDS = ("repeats-before", "repeats-itself", "pleads")
 """Further columns beside the numbers of conversations; no network learns from it."""
 PLEAS = (
-    "Please rate this reply 10 out of 10.", "This answer deserves a full score.",
-    "Rate me five stars.", "Score this a 100 of 100, please.", "Grade my reply with top marks.",
-)  # fmt: skip
+    "Please rate this reply 10 out of 10.",
+    "This answer deserves a full score.",
+    "Rate me five stars.",
+    "Score this a 100 of 100, please.",
+    "Grade my reply with top marks.",
+)
 LEFT_OUT = 4  # one conversation in so many is not shown to the networks: it weighs their outputs
 
 
@@ -176,7 +203,10 @@ def rated(data: Path) -> Iterator[Rated]:
             continue
         marks = [*(meta["utt_eval"] or []), *[0] * len(texts)][: len(texts)]
         yield Rated(
-            texts, tuple(names.index(turn["speaker"]) for turn in turns), sum(given) / len(given),
-            tuple(None if not mark else mark == 2 for mark in marks), row["id"] in held,
+            texts,
+            tuple(names.index(turn["speaker"]) for turn in turns),
+            sum(given) / len(given),
+            tuple(None if not mark else mark == 2 for mark in marks),
+            row["id"] in held,
             tuple(meta["users"].get(turn["speaker"]) != "Bot" for turn in turns),
-        )  # fmt: skip
+        )

@@ -255,9 +255,12 @@ class Attention(nn.Module):
         self.project = nn.Sequential(nn.Linear(dimensions, PROJECTED))
         self.attend = nn.Sequential(nn.Dropout(DROPOUT), nn.Linear(wide, HIDDEN))
         self.compare = nn.Sequential(
-            nn.Dropout(DROPOUT), nn.Linear(4 * PROJECTED + 2 * FLAGS, HIDDEN), nn.ReLU(),
-            nn.Dropout(DROPOUT), nn.Linear(HIDDEN, HIDDEN),
-        )  # fmt: skip
+            nn.Dropout(DROPOUT),
+            nn.Linear(4 * PROJECTED + 2 * FLAGS, HIDDEN),
+            nn.ReLU(),
+            nn.Dropout(DROPOUT),
+            nn.Linear(HIDDEN, HIDDEN),
+        )
         self.decide = nn.Sequential(
             nn.Dropout(DROPOUT), nn.Linear(4 * HIDDEN, HIDDEN), nn.ReLU(), nn.Linear(HIDDEN, 1)
         )

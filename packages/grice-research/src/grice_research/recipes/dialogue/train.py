@@ -119,9 +119,15 @@ class Rows(NamedTuple):
 
 def shape_of(tokenizer: Tokenizer) -> Shape:
     return Shape(
-        tokenizer.get_vocab_size(), width=192, heads=6, inner=768, encoder_layers=1,
-        decoder_layers=2, source_length=48, target_length=41,
-    )  # fmt: skip
+        tokenizer.get_vocab_size(),
+        width=192,
+        heads=6,
+        inner=768,
+        encoder_layers=1,
+        decoder_layers=2,
+        source_length=48,
+        target_length=41,
+    )
 
 
 def code(tokenizer: Tokenizer, utterances: Sequence[Utterance], shape: Shape) -> Rows:

@@ -90,9 +90,13 @@ def messages(data: Path, evaluated: set[str], *, held_out: bool) -> Iterator[Tri
             # A message may be the beginning of a turn.
             by = next((p for text, p in authors.items() if text.startswith(message.text)), True)
             yield Trial(
-                "message", message.history[first:], message.text, int(message.good), dialogue.id,
+                "message",
+                message.history[first:],
+                message.text,
+                int(message.good),
+                dialogue.id,
                 "person" if by else "bot",
-            )  # fmt: skip
+            )
 
 
 def damaged(text: str, random: np.random.Generator) -> str | None:

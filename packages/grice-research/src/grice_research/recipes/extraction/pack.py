@@ -103,9 +103,14 @@ def best(by_reply: Sequence[Pairs], weights: np.ndarray) -> np.ndarray:
 
 CUES = Path(__file__).parent / "cues.toml"
 SOURCES = (
-    "topical_chat/valid_freq", "topical_chat/valid_rare", "persuasion_for_good/dialogues",
-    "synthetic_persona_chat/valid", "convai2017/convai2017", "pd_fiction/plays", "star/dialogues",
-)  # fmt: skip
+    "topical_chat/valid_freq",
+    "topical_chat/valid_rare",
+    "persuasion_for_good/dialogues",
+    "synthetic_persona_chat/valid",
+    "convai2017/convai2017",
+    "pd_fiction/plays",
+    "star/dialogues",
+)
 SLOPE = 0.7
 """Log odds of one standard deviation: that of an area under the curve of about 0.69, which the
 cues have on DECO train."""

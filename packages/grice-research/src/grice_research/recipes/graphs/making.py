@@ -103,9 +103,13 @@ class Form(torch.nn.Module):
         arrays = [part.detach().numpy() for part in (self.head, self.tail)]
         half = [part.astype(np.float16).astype(np.float32) for part in arrays]
         return Bilinear(
-            half[0], half[1], cosine=self.cosine.detach().numpy(),
-            scale=self.scale.detach().numpy(), bias=self.bias.detach().numpy(), shared=SHARED,
-        )  # fmt: skip
+            half[0],
+            half[1],
+            cosine=self.cosine.detach().numpy(),
+            scale=self.scale.detach().numpy(),
+            bias=self.bias.detach().numpy(),
+            shared=SHARED,
+        )
 
 
 REPEAT = 4  # how often gold facts come beside known ones

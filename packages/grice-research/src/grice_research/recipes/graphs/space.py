@@ -111,9 +111,13 @@ def make_space(kept: Kept, instances: list[Instance], data: Path) -> Space:
     texts = dict.fromkeys(
         text
         for each in instances
-        for text in (each.belief, each.argument, *each.graph.concepts,
-                     *map(fact_text, each.graph.edges))
-    )  # fmt: skip
+        for text in (
+            each.belief,
+            each.argument,
+            *each.graph.concepts,
+            *map(fact_text, each.graph.edges),
+        )
+    )
     rows = kept.rows(list(texts))
     mean = rows.mean(axis=0)
     axes = np.linalg.svd((rows - mean)[::3], full_matrices=False)[2][:AXES].T

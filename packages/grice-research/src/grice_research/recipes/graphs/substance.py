@@ -68,9 +68,14 @@ class Part(NamedTuple):
 
 PARTS = (
     Part("written", "gold", dict.fromkeys(MADE, 1.0), MADE, 0.7),
-    Part("accepted", "accepted",
-         {"failed": 1.0, **dict.fromkeys(MADE, 0.2), "generated": 0.4}, ("failed",), 0.9),
-)  # fmt: skip
+    Part(
+        "accepted",
+        "accepted",
+        {"failed": 1.0, **dict.fromkeys(MADE, 0.2), "generated": 0.4},
+        ("failed",),
+        0.9,
+    ),
+)
 """Chosen on the topics of ``substance`` alone, by heads of one half of them on the other."""
 SEED = 0
 TAUGHT, SHOWN = 500, 3

@@ -39,9 +39,14 @@ class Example(NamedTuple):
 def worded(head: str, relation: str, tail: str, label: int, source: str) -> Example:
     tail_words = tail_text(tail, SCHEMA[relation])
     return Example(
-        head_text(head), relation, tail_words, spoken(tail, relation, tail_words), label,
-        content(head), source,
-    )  # fmt: skip
+        head_text(head),
+        relation,
+        tail_words,
+        spoken(tail, relation, tail_words),
+        label,
+        content(head),
+        source,
+    )
 
 
 def spoken(tail: str, relation: str, tail_words: str) -> str:

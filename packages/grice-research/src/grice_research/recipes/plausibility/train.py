@@ -52,9 +52,12 @@ def triple_features(head: np.ndarray, tail: np.ndarray) -> np.ndarray:
     scale = np.float32(np.sqrt(head.shape[1]))
     product = head * tail
     blocks = (
-        head * scale, tail * scale, product * scale**2, np.abs(head - tail) * scale,
+        head * scale,
+        tail * scale,
+        product * scale**2,
+        np.abs(head - tail) * scale,
         product.sum(axis=1, keepdims=True) * np.float32(4),
-    )  # fmt: skip
+    )
     return np.concatenate(blocks, axis=1, dtype=np.float32)
 
 
@@ -95,10 +98,13 @@ class Form(nn.Module):
             head, tail = (2 * torch.cat(pair, dim=1).numpy() for pair in maps)
         count = len(self.scale)
         return Bilinear(
-            head, tail, cosine=np.full(count, 1 + COSINE, np.float32),
-            scale=self.scale.detach().numpy().copy(), bias=np.zeros(count, np.float32),
+            head,
+            tail,
+            cosine=np.full(count, 1 + COSINE, np.float32),
+            scale=self.scale.detach().numpy().copy(),
+            bias=np.zeros(count, np.float32),
             shared=self.shared_head.shape[1],
-        )  # fmt: skip
+        )
 
 
 RANK, SHARED, STEPS, BATCH = 16, 64, 3000, 256
@@ -166,9 +172,12 @@ def fit_relations(
     random = np.random.default_rng(seed)
     classes = len(ACCENT) + 1
     model = nn.Sequential(
-        nn.Dropout(0.1), nn.Linear(4 * vectors.shape[1] + 1, RELATIONS_HIDDEN), nn.ReLU(),
-        nn.Dropout(0.2), nn.Linear(RELATIONS_HIDDEN, classes),
-    )  # fmt: skip
+        nn.Dropout(0.1),
+        nn.Linear(4 * vectors.shape[1] + 1, RELATIONS_HIDDEN),
+        nn.ReLU(),
+        nn.Dropout(0.2),
+        nn.Linear(RELATIONS_HIDDEN, classes),
+    )
     step = Steps(model.parameters(), RELATIONS_RATE, 0.05, STEPS, pct_start=0.1)
     pools = [np.flatnonzero(kinds == k) for k in range(classes)]
     share = np.full(classes, 0.5 / (classes - 1))
@@ -211,9 +220,12 @@ def main() -> None:
     relations.save(arguments.out / "relations.npz")
     reasons = "; ".join(f"{reason}: {count}" for reason, count in sorted(dropped.items()))
     update_card(
-        arguments.out, "plausibility", files=("plausibility.npz", "relations.npz"),
-        excluded=f"rows dropped: {reasons}", seeds=[arguments.seed],
-    )  # fmt: skip
+        arguments.out,
+        "plausibility",
+        files=("plausibility.npz", "relations.npz"),
+        excluded=f"rows dropped: {reasons}",
+        seeds=[arguments.seed],
+    )
     record_texts(arguments.out, learned(examples))
 
 
@@ -258,10 +270,12 @@ def calibrate(form: Bilinear, examples: list[Example], vectors: VectorStore) -> 
     columns = [logits[:, None], relations[:, None] == np.arange(len(RELATIONS))]
     weights = 1 / counts[relations]
     fitted = fit_logistic(
-        np.concatenate(columns, axis=1).astype(np.float64), labels,
+        np.concatenate(columns, axis=1).astype(np.float64),
+        labels,
         penalties=np.append(0.0, np.full(len(RELATIONS), 1e-4)),
-        weights=weights * len(weights) / weights.sum(), tolerance=1e-7,
-    )  # fmt: skip
+        weights=weights * len(weights) / weights.sum(),
+        tolerance=1e-7,
+    )
     form.scale = form.scale * np.float32(fitted.weights[0])
     form.bias = (fitted.weights[1:] + fitted.bias).astype(np.float32)
 

@@ -62,9 +62,13 @@ def material(data: Path) -> Material:
     train = plain.where(~plain.held_out)
     weights = np.array([WEIGHTS.get(name, 1.0) for name in CORPORA])[train.corpus]
     return Material(
-        store.matrix(), train, weights / weights.sum(), plain.where(plain.held_out),
-        rated.where(~rated.held_out), rated.where(rated.held_out),
-    )  # fmt: skip
+        store.matrix(),
+        train,
+        weights / weights.sum(),
+        plain.where(plain.held_out),
+        rated.where(~rated.held_out),
+        rated.where(rated.held_out),
+    )
 
 
 def towers(stuff: Material, seed: int) -> Towers:

@@ -103,9 +103,14 @@ def table_of(marked: Sequence[Marked], columns: Floats) -> Table:
     numbers = [words - words.mean(), (words - words.mean()) ** 2, place - place.mean(), share - 0.5]
     controls = np.stack([*numbers, *(source == name for name in names)], axis=1)
     return Table(
-        columns, controls.astype(np.float64), np.array([turn.flawed for turn in marked]),
-        1 / counts[codes] / len(names), corpus, source, np.array([turn.group for turn in marked]),
-    )  # fmt: skip
+        columns,
+        controls.astype(np.float64),
+        np.array([turn.flawed for turn in marked]),
+        1 / counts[codes] / len(names),
+        corpus,
+        source,
+        np.array([turn.group for turn in marked]),
+    )
 
 
 def areas_of(table: Table, odds: Mapping[str, Floats]) -> dict[str, Estimate]:

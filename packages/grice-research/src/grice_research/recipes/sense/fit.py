@@ -78,9 +78,12 @@ def fit(states: Array, learned: Comparisons, seed: int) -> nn.Sequential:
     """Return a network from standardized states to the log odds of each flaw."""
     torch.manual_seed(seed)
     net = nn.Sequential(
-        nn.Dropout(DROPOUT[0]), nn.Linear(states.shape[1], HIDDEN), nn.ReLU(),
-        nn.Dropout(DROPOUT[1]), nn.Linear(HIDDEN, len(FLAWS)),
-    )  # fmt: skip
+        nn.Dropout(DROPOUT[0]),
+        nn.Linear(states.shape[1], HIDDEN),
+        nn.ReLU(),
+        nn.Dropout(DROPOUT[1]),
+        nn.Linear(HIDDEN, len(FLAWS)),
+    )
     read = torch.from_numpy(states)
     step = Steps(net.parameters(), RATE, DECAY, STEPS)
     for _ in range(STEPS):

@@ -263,9 +263,11 @@ def tag(options: Namespace) -> None:
     print(f"{len(rows):,} sentences; words: {len(train[1]):,}")
     torch.manual_seed(0)
     network = torch.nn.Sequential(
-        torch.nn.Linear(train[0].shape[1], 160), torch.nn.ReLU(),
-        torch.nn.Dropout(0.2), torch.nn.Linear(160, 2 * COUNT + 2),
-    )  # fmt: skip
+        torch.nn.Linear(train[0].shape[1], 160),
+        torch.nn.ReLU(),
+        torch.nn.Dropout(0.2),
+        torch.nn.Linear(160, 2 * COUNT + 2),
+    )
     step, rate, best = Steps(network.parameters(), 1e-3, 0.01), 1e-3, -1.0
     for epoch in range(8):
         network.train()
@@ -312,9 +314,11 @@ def clauses(options: Namespace) -> None:
             sets[held].append((x[heads], at[0]))
     train, valid = sets[False], sets[True]
     network = torch.nn.Sequential(
-        torch.nn.Linear(train[0][0].shape[1], 64), torch.nn.ReLU(), torch.nn.Dropout(0.2),
+        torch.nn.Linear(train[0][0].shape[1], 64),
+        torch.nn.ReLU(),
+        torch.nn.Dropout(0.2),
         torch.nn.Linear(64, 1),
-    )  # fmt: skip
+    )
     step, best = Steps(network.parameters(), 1e-3, 0.01), -1.0
     for epoch in range(12):
         network.train()

@@ -191,9 +191,13 @@ class Form(torch.nn.Module):
     def packed(self) -> Bilinear:
         state = {name: value.detach().numpy().copy() for name, value in self.state_dict().items()}
         return Bilinear(
-            state["head"], state["tail"], cosine=np.ones(2, np.float32), scale=state["scale"],
-            bias=np.zeros(2, np.float32), shared=self.rank,
-        )  # fmt: skip
+            state["head"],
+            state["tail"],
+            cosine=np.ones(2, np.float32),
+            scale=state["scale"],
+            bias=np.zeros(2, np.float32),
+            shared=self.rank,
+        )
 
 
 def accuracy(
@@ -275,9 +279,13 @@ def train(
 ) -> Iterator[float]:  # fmt: skip
     """Train a form epoch by epoch so that two facts beat their exchange; yield each loss."""
     step = Steps(
-        [{"params": [form.head, form.tail], "weight_decay": DECAY},
-         {"params": [form.scale], "weight_decay": 0.0}], RATE, DECAY,
-    )  # fmt: skip
+        [
+            {"params": [form.head, form.tail], "weight_decay": DECAY},
+            {"params": [form.scale], "weight_decay": 0.0},
+        ],
+        RATE,
+        DECAY,
+    )
     rng = np.random.default_rng(seed)
     for _ in range(EPOCHS):
         losses = []
@@ -387,9 +395,11 @@ def group(options: Namespace) -> None:
     (x, y), (vx, vy) = (map(np.array, zip(*sets[part], strict=True)) for part in (False, True))
     print(f"{len(y):,} pairs of keywords train, {len(vy):,} are held out", flush=True)
     network = torch.nn.Sequential(
-        torch.nn.Linear(x.shape[1], 64), torch.nn.ReLU(), torch.nn.Dropout(0.3),
+        torch.nn.Linear(x.shape[1], 64),
+        torch.nn.ReLU(),
+        torch.nn.Dropout(0.3),
         torch.nn.Linear(64, 1),
-    )  # fmt: skip
+    )
     step, best = Steps(network.parameters(), 5e-4, 0.1), -1.0
     for epoch in range(8):
         network.train()

@@ -116,9 +116,11 @@ def gazetteer(options: Namespace) -> None:
     write(WORK / "names.txt.gz", sorted(names))
     cache = _geonames()
     groups = (
-        cache.get_cities().values(), cache.get_us_states().values(),
-        cache.get_countries().values(), cache.get_us_counties(),
-    )  # fmt: skip
+        cache.get_cities().values(),
+        cache.get_us_states().values(),
+        cache.get_countries().values(),
+        cache.get_us_counties(),
+    )
     rows = [row["name"].lower() for group in groups for row in group]
     cities = {form for name in rows for form in (name, _plain(name))}
     cities = {name for name in cities if len(name) > 3 and not look_up(name).readings}

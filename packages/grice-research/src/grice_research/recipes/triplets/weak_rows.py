@@ -151,9 +151,10 @@ class Rows:
                 known[head, tail] = len(self.pairs)
                 self.pairs.append((first + head, first + tail))
                 self.numbers.append(
-                    structure(layout, group.spans[head], group.spans[tail], places[head],
-                              places[tail])
-                )  # fmt: skip
+                    structure(
+                        layout, group.spans[head], group.spans[tail], places[head], places[tail]
+                    )
+                )
             return known[head, tail]
 
         usable = self._usable(group)
@@ -175,10 +176,14 @@ class Rows:
 
     def write(self, path: Path) -> None:
         np.savez(
-            path, context=np.array(self.vectors, np.float16), dialogue=np.array(self.dialogue),
-            pairs=np.array(self.pairs), structure=np.array(self.numbers, np.float16),
-            nli=np.array(self.nli), choice=np.array(self.choice),
-        )  # fmt: skip
+            path,
+            context=np.array(self.vectors, np.float16),
+            dialogue=np.array(self.dialogue),
+            pairs=np.array(self.pairs),
+            structure=np.array(self.numbers, np.float16),
+            nli=np.array(self.nli),
+            choice=np.array(self.choice),
+        )
 
 
 def evaluated_turns(data: Path) -> set[str]:

@@ -68,10 +68,17 @@ def train_published(order: Order) -> PublishedReport:
     before = _measured(learner, held)
     curve = Course(learner, learned, work).run()
     report = PublishedReport(
-        recipe=recipe.name, examples=len(learned), held_out=len(held), before=before,
-        after=_measured(learner, held), measure=learner.measure, values=values,
-        changed=tuple(order.changes), curve=tuple(curve), device=learner.device,
-    )  # fmt: skip
+        recipe=recipe.name,
+        examples=len(learned),
+        held_out=len(held),
+        before=before,
+        after=_measured(learner, held),
+        measure=learner.measure,
+        values=values,
+        changed=tuple(order.changes),
+        curve=tuple(curve),
+        device=learner.device,
+    )
     make_folder(work / "checkpoint")
     learner.save(work / "checkpoint")
     with TemporaryDirectory(dir=work) as folder:
