@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, settings
 import made_sets
 from grice.data import Conversation, Turn
 from grice.evaluation.datasets import Rated, known_sets, load_rated
-from grice.models import folder, tokenization
+from grice.models import embedded, folder
 from grice.models.folder import shipped_models
 
 for profile, examples in (("few", 25), ("all", 300)):
@@ -48,7 +48,7 @@ def once(read: Callable[..., Any]) -> Callable[..., Any]:
 LOADERS = {
     (folder, "read_card"): folder.read_card,
     (folder, "file_sha256"): folder.file_sha256,
-    (tokenization, "Tokenizer"): tokenization.Tokenizer,
+    (embedded, "Tokenizer"): embedded.Tokenizer,
     (ctranslate2, "Encoder"): ctranslate2.Encoder,
     (ctranslate2, "Generator"): ctranslate2.Generator,
     (ctranslate2, "Translator"): ctranslate2.Translator,

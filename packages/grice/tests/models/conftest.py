@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from huggingface_hub import constants
 
+from grice.models import store
 from model_mirror import Mirror, index, stand_in
 
 FOREIGN = ("PIP_", "UV_", "HF_")
@@ -25,7 +26,8 @@ def models(tmp_path, monkeypatch):
     monkeypatch.setenv("GRICE_MODELS", str(tmp_path / "models"))
     monkeypatch.setenv("GRICE_CONFIG", str(tmp_path / "config"))
     (tmp_path / "config").mkdir()
-    (tmp_path / "config" / "models.toml").write_text(index())
+    (tmp_path / "index.toml").write_text(index())
+    monkeypatch.setattr(store, "INDEX", tmp_path / "index.toml")
     monkeypatch.setitem(sys.modules, "grice.models.conversion", stand_in())
     monkeypatch.setenv("PIP_RETRIES", "0")
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
@@ -45,6 +47,6 @@ def mirror(models, monkeypatch):
 
 
 @pytest.fixture
-def config(models) -> Path:
-    """The folder of settings of the tests."""
-    return models.parent / "config"
+def index_file(models) -> Path:
+    """The index of the tests."""
+    return models.parent / "index.toml"

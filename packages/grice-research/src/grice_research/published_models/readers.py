@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from tokenizers import Encoding
 
 from grice.metrics.coherence import Dialogue
+from grice.models.embedded import beginning, open_tokenizer, run_batches
 from grice.models.folder import ModelFolder
 from grice.models.loader import ModelLoader, Settings, model_type
-from grice.models.tokenization import beginning, open_tokenizer, run_batches
 from grice.numeric import softmax
 from grice_research.published_models.convert import (
     convert_classifier,

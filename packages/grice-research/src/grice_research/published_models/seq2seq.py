@@ -17,10 +17,10 @@ import ctranslate2
 import msgspec
 
 from grice.errors import InputError, ModelFolderError
+from grice.models.embedded import groups, open_tokenizer, run_batches, tokenizable
 from grice.models.folder import ModelFolder
 from grice.models.loader import ModelLoader, Settings, model_type
 from grice.models.protocols import Generated
-from grice.models.tokenization import groups, open_tokenizer, run_batches, tokenizable
 from grice_research.published_models.convert import convert_seq2seq
 
 ROWS = 64  # texts that are continued at once, over all prompts and beams

