@@ -80,8 +80,8 @@ def extractor(tagger):
     return extractor_of(tagger=tagger)
 
 
-def extracted(extractor, reply, *history, least=0.0, **options):
-    (extraction,) = extractor.extract([ContextResponse(history, reply)], least=least, **options)
+def extracted(extractor, reply, before="", least=0.0, **options):
+    (extraction,) = extractor.extract([ContextResponse(before, reply)], least=least, **options)
     return extraction
 
 
@@ -121,7 +121,7 @@ def test_places_kinds_and_order_of_triples(extractor):
         "previous": "You look tired today.",
         "reply": "I worked all night because I had to finish it. I will call you. You should rest.",
     }
-    extraction = extracted(extractor, turns["reply"], "Hello.", turns["previous"])
+    extraction = extracted(extractor, turns["reply"], turns["previous"])
     names = [triple.relation for triple in extraction.triples]
     assert len(names) == len(set(names)) <= len(RELATIONS)
     confidences = [triple.confidence for triple in extraction.triples]
@@ -146,10 +146,7 @@ def test_each_kind_of_triple_alone(extractor, tagger):
 
 def test_the_speaker_of_the_turn_before_decides_whose_event_it_is(extractor):
     (other, same) = extractor.extract(
-        [
-            ContextResponse(("I lost my keys.",), "I will find them.", same)
-            for same in (False, True)
-        ],
+        [ContextResponse("I lost my keys.", "I will find them.", same) for same in (False, True)],
         least=0.0,
     )
     assert triples(other)["oWant"] == ("PersonX loses PersonX's keys", "PersonY wants to find them")
@@ -208,9 +205,9 @@ def test_long_replies_are_cut_with_a_flag(extractor, reply):
 
 def test_a_reply_does_not_depend_on_its_neighbours(shipped):
     exchanges = [
-        ContextResponse(("How are you?",), "I am sad because my dog died."),
-        ContextResponse((), "I bought flour to bake a cake."),
-        ContextResponse(("I won!",), "That is great. I want to celebrate."),
+        ContextResponse("How are you?", "I am sad because my dog died."),
+        ContextResponse("", "I bought flour to bake a cake."),
+        ContextResponse("I won!", "That is great. I want to celebrate."),
     ]
     alone = [shipped.extract([exchange])[0] for exchange in exchanges]
     assert shipped.extract(exchanges) == alone

@@ -114,7 +114,7 @@ def test_the_extractor_is_given_the_options_and_the_turn_before():
     judge([reply], extractor=extractor, scope="pair", min_confidence=0.9)
     ([exchange], kinds, least), (_, pair, high) = extractor.asked
     assert exchange.reply == "I sleep."
-    assert exchange.history == ("I run.",)
+    assert exchange.previous == "I run."
     assert (kinds, least, pair, high) == (("single", "pair"), 0.5, ("pair",), 0.9)
 
 

@@ -13,7 +13,7 @@ import pytest
 
 import grice
 from grice.cli import main
-from grice.data import Conversation, Turn
+from grice.data import Conversation, Turn, json_line
 from grice.errors import GriceError
 from grice.serve import Limits, check_installed
 
@@ -62,7 +62,7 @@ def post(path, body, **headers):
 
 def test_scores_are_those_of_the_library_also_in_a_batch_of_requests(grader):
     talk = Conversation("talk", tuple(Turn("AB"[i % 2], t) for i, t in enumerate(TALK["turns"])))
-    expected = json.loads(json.dumps(grader.score(talk).to_json()))
+    expected = json.loads(json_line(grader.score(talk)))
     app = application(grader)
     assert asked(app, *[post("/score", TALK)] * 7) == [(200, {"scores": expected})] * 7
     counts = generate_latest(app.state.service.counts).decode()

@@ -24,6 +24,7 @@ from grice.data import Triple
 from grice.errors import InputError
 from grice.knowledge.extraction import ContextResponse, TripleExtractor, TripleKind
 from grice.knowledge.schema import RELATIONS
+from grice.metrics.commonsense import exchange_of
 from grice.models.embedded import EmbeddedEncoder
 from grice.models.loader import ModelLoader
 from grice.scoring.loaded import responses
@@ -190,10 +191,7 @@ def read_replies(context: BenchContext, name: str) -> Replies:
     rated = context.rated(name)
     exchanges, triples = [], []
     for item in rated.items:
-        response = responses(item.conversation)[-1]
-        last = response.history[-1:]
-        same = any(turn.speaker == response.speaker for turn in last)
-        exchanges.append(ContextResponse(tuple(turn.text for turn in last), response.text, same))
+        exchanges.append(exchange_of(responses(item.conversation)[-1]))
         drawn: object = item.conversation.meta.get("tuples")
         groups = drawn.values() if isinstance(drawn, dict) else ()
         triples.append(tuple(Triple(*triple[:3]) for group in groups for triple in group))

@@ -72,19 +72,11 @@ DECIMALS = 4
 
 
 class ContextResponse(NamedTuple):
-    """A context–response pair: the texts of the turns before, oldest first, and the reply.
+    """The turn before (empty: none), the reply, and whether one speaker said both."""
 
-    ``same_speaker``: the last turn before is by the speaker of the reply.
-    """
-
-    history: tuple[str, ...]
+    previous: str
     reply: str
     same_speaker: bool = False
-
-    @property
-    def previous(self) -> str:
-        """The turn before the reply; empty if there is none."""
-        return self.history[-1] if self.history else ""
 
 
 class ExtractedTriple(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -406,20 +406,14 @@ def nearest_rows(
         for query, row in zip(block, products, strict=True):
             # BLAS rounds a product by its place among the others, so it only picks; the picked rows
             # are multiplied again, each by itself.
-            picked = among[_largest(row[among], 2 * count + SPARE)]
+            near = row[among]
+            last = len(near) - min(len(near), 2 * count + SPARE)
+            picked = among[near >= np.partition(near, last)[last]] if len(near) else among
             exact = (rows[picked] * query).sum(axis=1, dtype=np.float64)
             exact *= -scale
             best = sorted(zip(exact.tolist(), picked.tolist(), strict=True))
             nearest.append([(number, -value) for value, number in best[:count]])
     return nearest
-
-
-def _largest(row: Array, count: int) -> NDArray[np.int64]:
-    """Return the places of the largest values, the largest first, the earlier of equal ones."""
-    places = np.arange(len(row))
-    if count < len(row):
-        places = np.flatnonzero(row >= np.partition(row, len(row) - count)[len(row) - count])
-    return places[np.argsort(-row[places], kind="stable")][:count]
 
 
 def encoded(texts: Iterable[str], encoder: Encoder) -> dict[str, Vector]:

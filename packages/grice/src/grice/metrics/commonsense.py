@@ -97,7 +97,7 @@ def commonsense(
     from grice.knowledge.plausibility import TripleHead
 
     kinds: tuple[TripleKind, ...] = ("single", "pair") if scope == "both" else (scope,)
-    exchanges = list(map(_exchange, responses))
+    exchanges = list(map(exchange_of, responses))
     extracted = extractor.extract(exchanges, kinds=kinds, least=min_confidence)
     extractions = [_most_confident(each, max_triples) for each in extracted]
     distinct = list(dict.fromkeys(_bare(triple) for each in extractions for triple in each.triples))
@@ -115,15 +115,14 @@ def commonsense(
         yield _judgement(triples, extraction, value)
 
 
-def _exchange(response: Response) -> ContextResponse:
+def exchange_of(response: Response) -> ContextResponse:
+    """Return what is read of a reply and the turn before it."""
     from grice.knowledge.extraction import ContextResponse
 
-    last = response.history[-1:]
-    return ContextResponse(
-        tuple(turn.text for turn in last),
-        response.text,
-        any(turn.speaker == response.speaker for turn in last),
-    )
+    if not response.history:
+        return ContextResponse("", response.text)
+    last = response.history[-1]
+    return ContextResponse(last.text, response.text, last.speaker == response.speaker)
 
 
 def _most_confident(extraction: Extraction, most: int) -> Extraction:

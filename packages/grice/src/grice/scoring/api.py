@@ -103,11 +103,6 @@ class Scores(list[Score]):
                 continue
         raise InputError("a data frame needs pandas or polars: pip install pandas")
 
-    def to_json(self) -> list[dict[str, Json]]:
-        """Return the scores with all their evidence, as ``grice score`` writes them."""
-        rows: list[dict[str, Json]] = msgspec.to_builtins(list(self))
-        return rows
-
     def __repr__(self) -> str:
         rows = [COLUMNS]
         for score in self[:SHOWN]:

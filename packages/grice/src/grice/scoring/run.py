@@ -153,7 +153,7 @@ class Run:
             elif entry[0] > heap[0][0]:
                 heapq.heapreplace(heap, entry)
         if self.sample is not None:
-            self._builder.sampled = Sampled(len(heap), seen, self.seed)
+            self._builder.so_far.sample = Sampled(len(heap), seen, self.seed)
             yield from (record for *_, record in sorted(heap, key=lambda entry: entry[2]))
 
     def _sink(self, stack: ExitStack) -> Sink:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import heapq
 import shlex
 from collections import Counter
 from typing import TYPE_CHECKING
 
 import msgspec
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from grice.data import Conversation, Score, Status
 from grice.errors import plural, shortened
@@ -82,7 +81,7 @@ class Sampled(msgspec.Struct, frozen=True):
     seed: int
 
 
-class Summary(msgspec.Struct, frozen=True):
+class Summary(msgspec.Struct):
     """A whole run.
 
     Attributes:
@@ -94,11 +93,11 @@ class Summary(msgspec.Struct, frozen=True):
         flags: Judged replies by flag.
     """
 
-    conversations: int
-    turns: int
-    metrics: tuple[MetricSummary, ...]
-    skipped: int
-    problems: tuple[str, ...]
+    conversations: int = 0
+    turns: int = 0
+    metrics: tuple[MetricSummary, ...] = ()
+    skipped: int = 0
+    problems: tuple[str, ...] = ()
     models: str = SMALL
     sample: Sampled | None = None
     assistant_alone: int = 0
@@ -129,25 +128,22 @@ class SummaryBuilder:
         self, columns: Sequence[ScoreColumn], preset: str = SMALL, speakers: Collection[str] = ()
     ) -> None:
         self._metrics = {column.name: _MetricBuilder(column) for column in columns}
-        self._speakers, self._preset = speakers, preset
-        self._conversations = self._turns = self._assistant_alone = self._tool_turns = 0
-        self._unknown_roles: Counter[str] = Counter()
-        self._unknown_answering: Counter[str] = Counter()
-        self._flags: Counter[str] = Counter()
-        self.sampled: Sampled | None = None
-        self._skipped = 0
-        self._problems: list[str] = []
+        self._speakers = speakers
+        self._roles, self._answering, self._flags = Counter[str](), Counter[str](), Counter[str]()
+        self.so_far = Summary(models=preset)
+        """What is summed as it comes; :meth:`summary` adds the rest."""
 
     def add(self, conversation: Conversation, scores: Sequence[Score]) -> None:
         """Add one conversation with all its scores."""
-        self._conversations += 1
-        self._turns += len(conversation.turns)
+        summary = self.so_far
+        summary.conversations += 1
+        summary.turns += len(conversation.turns)
         if assistant_alone(conversation, self._speakers):
-            self._assistant_alone += 1
-            self._unknown_roles.update(unknown_roles(conversation))
+            summary.assistant_alone += 1
+            self._roles.update(unknown_roles(conversation))
         elif not self._speakers and conversation.targets is None:
-            self._unknown_answering.update(unknown_roles(conversation))
-        self._tool_turns += sum(map(is_tool_traffic, conversation.turns))
+            self._answering.update(unknown_roles(conversation))
+        summary.tool_turns += sum(map(is_tool_traffic, conversation.turns))
         flags = {(score.turn, flag) for score in scores for flag in score.flags}  # not per metric
         self._flags.update(flag for turn, flag in flags if flag in FLAGS and turn is not None)
         for name, metric in self._metrics.items():
@@ -155,22 +151,19 @@ class SummaryBuilder:
 
     def skip(self, error: RecordError) -> None:
         """Count a record that could not be read."""
-        self._skipped += 1
-        if len(self._problems) < REASONS:
-            self._problems.append(str(error))
+        self.so_far.skipped += 1
+        if len(self.so_far.problems) < REASONS:
+            self.so_far.problems += (str(error),)
 
     def summary(self) -> Summary:
         """Return the summary of what was added so far."""
-        metrics = tuple(metric.summary() for metric in self._metrics.values())
-        roles, answering = (
-            dict(counted.most_common(REASONS))
-            for counted in (self._unknown_roles, self._unknown_answering)
+        return replace(
+            self.so_far,
+            metrics=tuple(metric.summary() for metric in self._metrics.values()),
+            unknown_roles=dict(self._roles.most_common(REASONS)),
+            unknown_answering=dict(self._answering.most_common(REASONS)),
+            flags=dict(self._flags),
         )
-        return Summary(
-            self._conversations, self._turns, metrics, self._skipped, tuple(self._problems),
-            self._preset, self.sampled, self._assistant_alone, roles, answering,
-            self._tool_turns, dict(self._flags),
-        )  # fmt: skip
 
 
 class _MetricBuilder:
@@ -178,7 +171,7 @@ class _MetricBuilder:
         self._column = column
         self._mean = ClusteredMean((column.low, column.high))
         self._counts: Counter[Status] = Counter()
-        self._lowest: list[tuple[float, int, LowScore]] = []
+        self._lowest: list[LowScore] = []
         self._failure: str | None = None
         self._reasons: dict[Status, Counter[str]] = {}
 
@@ -200,27 +193,23 @@ class _MetricBuilder:
         self._mean.add(values)
 
     def _offer(self, conversation: Conversation, score: Score, value: float) -> None:
-        heap = self._lowest
-        if len(heap) == LOWEST and -heap[0][0] <= value:
+        if len(self._lowest) == LOWEST and self._lowest[-1].value <= value:
             return
         turn = None if score.turn is None else conversation.turns[score.turn]
         speaker, text = (turn.speaker, turn.text) if turn else ("", "")
         place = (score.conversation, score.turn, score.metric)
         low = LowScore(*place, value, score.reason, speaker, text)
-        # The count breaks ties: of equal scores the earlier one stays.
-        entry = (-value, -self._counts.total(), low)
-        (heapq.heappush if len(heap) < LOWEST else heapq.heappushpop)(heap, entry)
+        self._lowest = sorted([*self._lowest, low], key=lambda low: low.value)[:LOWEST]
 
     def summary(self) -> MetricSummary:
         """Return the summary of what was added so far."""
-        lowest = tuple(low for *_, low in sorted(self._lowest, reverse=True))
         common = {
             status: CommonReason(*reasons.most_common(1)[0])
             for status, reasons in self._reasons.items()
             if reasons
         }
         return MetricSummary(
-            self._column.name, self._mean.estimate(), dict(self._counts), lowest,
+            self._column.name, self._mean.estimate(), dict(self._counts), tuple(self._lowest),
             self._column.signature, self._failure, common,
         )  # fmt: skip
 

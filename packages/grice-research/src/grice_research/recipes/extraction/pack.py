@@ -54,9 +54,9 @@ class Reply(NamedTuple):
 def replies(data: Path, part: str) -> list[Reply]:
     made = []
     for item in rows_of(data / f"accent_deco/{part}.jsonl"):
-        turns = tuple(turn.strip() for turn in item["history"].split("</UTT>") if turn.strip())
+        turns = [turn.strip() for turn in item["history"].split("</UTT>") if turn.strip()]
         gold: dict[str, int] = Counter(relation for _, relation, *_ in gold_triples(item))
-        made.append(Reply(ContextResponse(turns, item["response"]), gold))
+        made.append(Reply(ContextResponse(turns[-1] if turns else "", item["response"]), gold))
     return made
 
 
@@ -153,7 +153,7 @@ def sampled(data: Path, each: int) -> tuple[list[ContextResponse], int]:
             if normalised(before) in evaluated or normalised(reply) in evaluated:
                 dropped += 1
             elif 5 <= len(reply.split()) <= 60 and before.strip():
-                kept.append(ContextResponse((before,), reply))
+                kept.append(ContextResponse(before, reply))
         kept = sorted(set(kept))
         random.Random(name).shuffle(kept)
         chosen += kept[:each]
