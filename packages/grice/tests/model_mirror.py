@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
 import os
 import sys
 import threading
@@ -149,6 +150,11 @@ class Mirror:
     def answer(self, handler: BaseHTTPRequestHandler) -> None:
         self.asked.append(handler.path)
         content = self.files.get(handler.path)
+        if handler.path.startswith(f"/api/models/Team/Tiny/tree/{COMMIT}"):
+            paths = [path.removeprefix(f"{REPOSITORY}/") for path in self.files]
+            listed = [path for path in paths if not path.startswith("/")]
+            entries = [{"type": "file", "path": path, "size": 1, "oid": "-"} for path in listed]
+            content = json.dumps(entries).encode()
         handler.send_response(404 if content is None else 200)
         if content is None:
             handler.send_header("X-Error-Code", "EntryNotFound")
@@ -164,7 +170,7 @@ class Mirror:
 
 def convert(source: Path, target: Path) -> int:
     """Stand in for the conversion: write what the model was made of."""
-    files = sorted(source.iterdir()) if source.is_dir() else [source]
+    files = sorted(source.glob("*.*")) if source.is_dir() else [source]
     made = "".join(f"{file.name} {sha256(file.read_bytes())}\n" for file in files)
     (target / "model.bin").write_text(made)
     (target / "tokenizer.json").write_text("{}")

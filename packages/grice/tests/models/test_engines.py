@@ -244,20 +244,14 @@ def made(tmp_path):
 
     def make(outputs=2, labels=("no", "yes"), positive="yes"):
         class Network:
-            engine = "test"
-
-            def __init__(self, folder): ...
+            engine, threads = "test", 1
 
             def __call__(self, ids, types):
                 seen.append((ids, types))
                 return np.array([len(ids), *range(1, outputs)], np.float32)
 
-        class Stub(CrossEncoder):
-            network = Network
-
-        return Stub(
-            open_folder(directory), LabelSettings(20, list(labels), positive), ModelLoader()
-        )
+        settings = LabelSettings(20, list(labels), positive)
+        return CrossEncoder(open_folder(directory), settings, ModelLoader(), Network())
 
     return make, seen
 

@@ -242,13 +242,12 @@ def test_a_repository_is_fetched_and_a_damaged_file_of_the_cache_replaced(mirror
         (blob,) = (tmp_path / "hub").rglob(f"blobs/{sha256(WEIGHTS)}")
         blob.write_bytes(b"damaged")
         assert main(["models", "rm", "hub"]) == 0
-    assert mirror.fetched("model.safetensors") > mirror.fetched("config.json")
 
 
 def test_offline_the_hugging_face_cache_is_read(mirror, models, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     assert get("hub") == 2
-    assert "config.json cannot be fetched" in capsys.readouterr().err
+    assert "cannot be fetched" in capsys.readouterr().err
     snapshot = tmp_path / "hub" / "models--Team--Tiny" / "snapshots" / COMMIT
     snapshot.mkdir(parents=True)
     (snapshot / "config.json").write_bytes(b"{}")
@@ -274,7 +273,9 @@ def test_a_repository_is_added_at_a_commit(mirror, models):
     assert sha256(WEIGHTS) in (models / "tiny" / "card.toml").read_text()
 
 
-def test_parts_of_weights_and_single_files_of_a_repository(mirror, models, capsys):
+def test_parts_of_weights_and_single_files_of_a_repository(
+    mirror, models, tmp_path, monkeypatch, capsys
+):
     named = (REFERENCE, "--licence", "MIT", "--name")
     weights = f"{REPOSITORY}/model.safetensors"
     mirror.files[f"{REPOSITORY}/q4/tiny.gguf"] = mirror.files.pop(weights)
@@ -282,20 +283,11 @@ def test_parts_of_weights_and_single_files_of_a_repository(mirror, models, capsy
     assert "--file MODEL.gguf" in capsys.readouterr().err
     assert add(*named, "small", "--file", "q4/tiny.gguf") == 0
     assert made_of(models, "small") == MODEL
-    parts = {"a": "part-1.safetensors", "b": "part-2.safetensors", "c": "part-1.safetensors"}
-    mirror.files[f"{weights}.index.json"] = json.dumps({"weight_map": parts}).encode()
-    mirror.files |= {f"{REPOSITORY}/{part}": part.encode() for part in parts.values()}
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "fresh"))
+    parts = ["model-1.safetensors", "model-2.safetensors"]
+    mirror.files |= {f"{REPOSITORY}/{part}": part.encode() for part in parts}
     assert add(*named, "parts") == 0
-    assert all(part in made_of(models, "parts") for part in parts.values())
-
-
-@pytest.mark.parametrize("path", ["../../outside", "/outside", "a/../../b", "a\\b"])
-def test_an_index_of_weights_cannot_name_files_outside(mirror, models, capsys, path):
-    del mirror.files[f"{REPOSITORY}/model.safetensors"]
-    content = json.dumps({"weight_map": {"a": path}}).encode()
-    mirror.files[f"{REPOSITORY}/model.safetensors.index.json"] = content
-    assert add(REFERENCE, "--licence", "MIT") == 2
-    assert "is no path of a file in a repository" in capsys.readouterr().err
+    assert all(part in made_of(models, "parts") for part in parts)
 
 
 # Other sources.

@@ -147,7 +147,7 @@ class SteerableLM:
         def read(both: tuple[str, str]) -> Answer:
             prompt, text = both
             before = self._last_tokens(prompt)
-            ids = self._model.encode(beginning(text, room)).ids[:room]
+            ids = self._model.encoded(beginning(text, room)).ids[:room]
             if not before or not ids:
                 return use(np.zeros((0, len(self.vocabulary)), np.float32), [])
             tokens = [*before, *(self.vocabulary[token] for token in ids)]
@@ -173,7 +173,7 @@ class SteerableLM:
 
     def _last_tokens(self, prompt: str) -> list[str]:
         room = self._model.max_tokens // 4
-        return self._model.encode(ending(prompt, room)).tokens[-room:]
+        return self._model.encoded(ending(prompt, room)).tokens[-room:]
 
     def _text(self, ids: Sequence[int], stop: str) -> str:
         return str(self._tokenizer.decode(list(ids))).partition(stop)[0].strip()

