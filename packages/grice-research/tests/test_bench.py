@@ -224,7 +224,7 @@ def test_the_command_prints_the_fields_that_other_programs_read(tmp_path, capsys
     assert (full["published"], full["verdict"]) == (0.505743, "cannot be checked")
     baseline = next(row for row in rows if row["row"].endswith("turns: log_length"))
     assert baseline["n"] == 40
-    assert "usr_topicalchat is not there" in captured.err
+    assert "usr_topicalchat was not found" in captured.err
     kept = json.loads((records / "llm_judges.json").read_text())
     assert all(figure["value"] is not None for figure in kept["figures"])
     assert "[llm_judges](records/llm_judges.md)" in (tmp_path / "page.md").read_text()

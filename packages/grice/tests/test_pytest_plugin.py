@@ -48,7 +48,7 @@ def test_scores_and_thresholds_in_a_suite(tmp_path):
     (tmp_path / "test_bot.py").write_text(SUITE)
     done = run_suite(tmp_path, "-p", "no:cacheprovider")
     assert "1 failed, 2 passed" in done.stdout
-    assert "scores do not hold the thresholds" in done.stdout
+    assert "scores miss the thresholds" in done.stdout
     assert "share below 9: 100.0%" in done.stdout
 
 

@@ -1,4 +1,4 @@
-"""``grice`` and ``python -m grice`` start here, before anything that takes time is imported."""
+"""Entry point of ``grice`` and ``python -m grice``; slow imports come later."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 
 
 def start() -> int:
-    """Run the command line, also quietly interrupted while it is still being imported."""
+    """Run the command line; an interruption during its import is quiet, too."""
     try:
         from grice.cli import main
     except KeyboardInterrupt:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
     """Any JSON value: what extra fields of a record may hold."""
 else:
-    Json = Any  # msgspec builds its decoders from these types and knows no recursive alias
+    Json = Any  # msgspec does not support recursive type aliases
 
 Status: TypeAlias = Literal["ok", "abstained", "failed"]
 """``ok``: judged. ``abstained``: nothing to judge. ``failed``: could not be judged."""
@@ -85,8 +85,8 @@ class Triple(msgspec.Struct, frozen=True, omit_defaults=True):
     """A head, a relation and a tail, such as (PersonX is tired, xWant, to sleep).
 
     Attributes:
-        head_span, tail_span: Their places in the conversation, if read from one.
-        source: Origin of the triple, such as ``atomic2020``; empty if read from text.
+        head_span, tail_span: Their spans in the conversation, if extracted from one.
+        source: Origin of the triple, such as ``atomic2020``; empty if extracted from text.
     """
 
     head: str
@@ -98,10 +98,10 @@ class Triple(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class KnownTail(msgspec.Struct, frozen=True):
-    """The nearest triple of a knowledge base to one that was read.
+    """The triple of a knowledge base that is nearest to an extracted one.
 
     Attributes:
-        head_similarity, tail_similarity: Cosines with what was read, -1 to 1.
+        head_similarity, tail_similarity: Cosines with the extracted head and tail, -1 to 1.
     """
 
     head: str
@@ -114,7 +114,7 @@ class KnownTail(msgspec.Struct, frozen=True):
 class TripleEvidence(
     msgspec.Struct, frozen=True, omit_defaults=True, tag="triple", tag_field="kind"
 ):
-    """A commonsense triple read from the text, its plausibility (0 to 1) and the nearest known."""
+    """An extracted commonsense triple, its plausibility (0 to 1) and the nearest known triple."""
 
     triple: Triple
     plausibility: float
@@ -237,7 +237,7 @@ def json_line(record: object) -> bytes:
     Characters that steer a terminal or change the direction of writing are escaped.
     """
     line = msgspec.json.encode(record)
-    # Most lines hold none, and finding that out costs next to nothing.
+    # Most lines contain none of them, and the check is fast.
     if line.isascii() and b"\x7f" not in line:
         return line
     return _STEERING.sub(lambda match: b"\\u%04x" % ord(match[0].decode()), line)

@@ -22,7 +22,7 @@ def entry_points(group: str) -> tuple[metadata.EntryPoint, ...]:
     return _entry_points(group, tuple(sys.path))
 
 
-@cache  # looking through all installed packages takes longer than opening a small model
+@cache  # scanning all installed packages takes longer than opening a small model
 def _entry_points(group: str, _path: tuple[str, ...]) -> tuple[metadata.EntryPoint, ...]:
     return tuple(sorted(metadata.entry_points(group=group), key=lambda entry: entry.name))
 
@@ -30,7 +30,7 @@ def _entry_points(group: str, _path: tuple[str, ...]) -> tuple[metadata.EntryPoi
 @cache
 def extras() -> Mapping[str, str]:
     """Return the extra of grice that brings each command of its other distributions."""
-    import tomllib  # only for words that are no command, and for the help page
+    import tomllib  # only for unknown commands, and for the help page
 
     return tomllib.loads(resources.files("grice").joinpath("data/commands.toml").read_text("utf-8"))
 

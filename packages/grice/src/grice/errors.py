@@ -4,9 +4,9 @@
     ├── InputError              a file, record or argument that cannot be used
     │   └── RecordError         one broken record of a file; the others are still good
     ├── ModelFolderError        a model folder that is missing, incomplete or changed
-    ├── ModelError              a model that cannot be opened or did not answer
+    ├── ModelError              a model that cannot be opened or did not respond
     ├── MetricError             a metric that is unknown, badly declared or misused
-    ├── StoppedError            a run that must not go on: a limit is reached, an endpoint is down
+    ├── StoppedError            a run that must stop: a limit is reached, an endpoint is down
     └── OutputError             a result that cannot be written
 
 A message is cut to :data:`LONGEST` characters, and what it quotes of a record to :data:`QUOTED`.
@@ -38,7 +38,7 @@ class InputError(GriceError):
 
 
 class RecordError(InputError):
-    """One broken record; reading can go on behind it.
+    """One broken record; reading can continue after it.
 
     Attributes:
         problem: The problem and what was expected, without the place.
@@ -68,7 +68,7 @@ class ModelFolderError(GriceError):
 
 
 class ModelError(GriceError):
-    """A model that cannot be opened or did not answer."""
+    """A model that cannot be opened or did not respond."""
 
 
 class MetricError(GriceError):
@@ -76,7 +76,7 @@ class MetricError(GriceError):
 
 
 class StoppedError(GriceError):
-    """A run must end here; what it has finished is kept, and the same command goes on."""
+    """A run must end here; finished results are kept, and the same command resumes."""
 
 
 class OutputError(GriceError):
@@ -96,12 +96,12 @@ def shortened(text: str, most: int = QUOTED) -> str:
 
 
 def excerpt(text: str, most: int) -> str:
-    """Put a text on one line and cut it after a word, at most so many characters long.
+    """Put a text on one line and cut it after a word, to at most ``most`` characters.
 
     >>> excerpt("The parcel  was left with your neighbour.", 30)
     'The parcel was left with your…'
     """
-    # Of a text of megabytes no more is split than can be shown, but where blanks fill it.
+    # Split only as much of a long text as can be shown.
     line = " ".join(text[: 2 * most].split())
     if len(line) <= most and len(text) > 2 * most:
         line = " ".join(text.split())
@@ -157,7 +157,7 @@ def imported(module: str, whose: str, extra: str) -> Any:  # noqa: ANN401 - any 
 
 
 def out_of_memory(error: BaseException) -> bool:
-    """Return whether an error means that memory ran out, here or on a GPU."""
+    """Return whether an error means out of memory, on the CPU or a GPU."""
     return isinstance(error, MemoryError) or (
         isinstance(error, RuntimeError) and "out of memory" in str(error).lower()
     )

@@ -1,11 +1,12 @@
 """Output files, complete under their name or absent; and files of stores by URL.
 
-A regular file is written beside its place, made durable, and renamed: an interruption or a full
-disk leaves the earlier file. A symbolic link is followed to its file. A character device, a pipe,
-or an open descriptor such as ``/dev/stdout`` is written through, and ``-`` is standard output.
-Anything else is refused. Working files beside an output are never reached through a link.
+A regular file is written to a temporary file next to it, synced, and renamed: an interruption or
+a full disk leaves the earlier file. Symbolic links are followed. Character devices, pipes and open
+descriptors such as ``/dev/stdout`` are written directly, and ``-`` is standard output. Anything
+else is refused. Temporary files next to an output are never opened through a link.
 
-URLs go through fsspec (``grice[stores]``). An object store puts an output whole or not at all.
+URLs are opened with fsspec (``grice[stores]``). Object stores write an output completely or not at
+all.
 """
 
 from __future__ import annotations
@@ -38,9 +39,9 @@ NAME_LENGTH = 40
 """Characters of a name that its temporary name repeats; systems bound names to 255 bytes."""
 LOCKED_BYTE = 2**31 - 2
 ATOMIC = frozenset({"s3", "s3a", "gs", "gcs", "abfs", "abfss", "az", "adl", "oss", "oci"})
-"""Stores in which an object is there whole or not at all, and a rename would be a copy."""
+"""Stores that write objects atomically, and in which a rename would be a copy."""
 TAGS = ("ETag", "etag", "md5Hash", "content_md5", "checksum")
-"""Names of the hash of an object, by store."""
+"""Metadata keys of the hash of an object, by store."""
 
 
 def destination(path: Path) -> Path | None:
@@ -69,9 +70,9 @@ def check_not_input(output: Path, inputs: Iterable[Path]) -> None:
         return
     for source in inputs:
         if source.is_file() and output.samefile(source):
-            raise OutputError(f"{output}: is read by this command; name another output")
+            raise OutputError(f"{output}: is an input of this command; name another output")
         if source.is_dir() and source.resolve() in output.resolve().parents:
-            raise OutputError(f"{output}: lies in {source}, which is read; name another output")
+            raise OutputError(f"{output}: is inside {source}, an input; name another output")
 
 
 def _resolved(path: Path) -> Path:
@@ -101,7 +102,7 @@ def streaming(path: Path) -> Iterator[BinaryIO]:
     """Open a device, a pipe or a descriptor, to be written through."""
     number = _descriptor(path)
     try:
-        # A duplicate shares its position with other writers to the descriptor.
+        # A duplicated descriptor shares its position with other writers.
         flags = os.O_WRONLY | os.O_APPEND | NOCTTY
         opened = os.open(path, flags) if number is None else os.dup(number)
         with os.fdopen(opened, "wb") as file:
@@ -109,7 +110,7 @@ def streaming(path: Path) -> Iterator[BinaryIO]:
     except OSError as error:
         of_another_file = error.filename is not None and str(error.filename) != str(path)
         if of_another_file or (isinstance(error, BrokenPipeError) and number == STDOUT):
-            raise  # such as of standard output that its reader has closed
+            raise  # such as a closed standard output
         raise cannot_write(path, error) from error
 
 
@@ -133,7 +134,7 @@ def replacing(path: Path) -> Iterator[Path]:
 def renaming(target: Path) -> Iterator[Path]:
     """Yield the path of an empty file that is renamed to ``target`` when the block has ended.
 
-    A link of that name is itself replaced. The file keeps the permissions of the one it replaces.
+    A link of that name is replaced. The file keeps the permissions of the one it replaces.
     """
     name = f".{target.stem[:NAME_LENGTH]}-{os.urandom(4).hex()}{target.suffix}"
     temporary = target.with_name(name)
@@ -158,7 +159,7 @@ def keep_permissions(fresh: Path, replaced: Path) -> None:
 def open_own(path: Path, flags: int) -> int:
     """Open a working file of grice, and return its descriptor."""
     planted = OutputError(
-        f"{path}: is a link or no regular file, and nothing that grice has left there; remove it, "
+        f"{path}: is a link or a special file, not a temporary file of grice; remove it, "
         "or name another output"
     )
     try:
@@ -199,7 +200,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def cannot_write(path: Path, error: Exception, advice: str = "") -> OutputError:
-    """Return the error of an output that cannot be written."""
+    """Build the error of an output that cannot be written."""
     missing = not path.parent.is_dir()
     reason = f"there is no folder {path.parent}" if missing else os_reason(error)
     return OutputError(f"{path}: cannot be written: {reason}{advice and f'; {advice}'}")
@@ -251,7 +252,7 @@ def config_folder() -> Path:
 
 
 def is_url(place: str) -> bool:
-    """Return whether a place is a URL, and not a path of this machine."""
+    """Return whether a location is a URL rather than a local path."""
     return re.match(r"[a-z][a-z0-9+.-]*://", place) is not None
 
 
@@ -275,7 +276,7 @@ def files_under(url: str) -> list[str]:
 
 
 def version_of(url: str) -> str:
-    """Return size and hash of a file as its store states them, or its time; nothing is read."""
+    """Return size and hash, or time, of a file from the metadata of its store."""
     with _reading(url):
         system, path = _located(url)
         about = system.info(path)
@@ -284,7 +285,7 @@ def version_of(url: str) -> str:
 
 
 def open_url(url: str) -> io.BufferedReader:
-    """Open a file to be read; its errors are those of a file of this machine."""
+    """Open a file for reading; errors are those of a local file."""
     with _reading(url):
         system, path = _located(url)
         return io.BufferedReader(_Remote(system.open(path, "rb")), 1 << 20)
@@ -314,7 +315,7 @@ def writing_url(url: str) -> Iterator[BinaryIO]:
 
 
 class _Remote(io.RawIOBase):
-    """A file of a store; every error of its library is an OSError."""
+    """A file of a store; errors of its library are raised as OSError."""
 
     def __init__(self, file: Any) -> None:  # noqa: ANN401 - of any library
         self._file = file

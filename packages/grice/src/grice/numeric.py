@@ -1,6 +1,6 @@
 """Arithmetic on vectors that packages share.
 
-Two functions have one formula only where their last bits differ and scores would change.
+Functions with the same formula differ in their last bits, on which scores depend.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def unit_cosine(first: Array, second: Array) -> float:
 
 
 def unit_dot(first: Array, second: Array) -> float:
-    """Return the product of two vectors, summed in one order whatever the machine's BLAS."""
+    """Return the product of two vectors, summed in the same order with any BLAS."""
     return float((first * second).sum(dtype=np.float64))
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     Advance: TypeAlias = Callable[[int], None]
     Part: TypeAlias = Callable[[], float]
     Watcher: TypeAlias = Callable[[str, int | None, Part | None], AbstractContextManager[Advance]]
-    """Open a report of work on so many units, if known; ``part`` gives the finished share."""
+    """Open a progress report on ``units`` of work, if known; ``part`` is the finished share."""
 
 Item = TypeVar("Item")
 WATCHER: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
@@ -21,7 +21,7 @@ WATCHER: ContextVar[Watcher | None] = ContextVar("watcher", default=None)
 
 @contextmanager
 def watched(watcher: Watcher | None) -> Iterator[None]:
-    """Report the work in this block to a watcher; None reports to nobody."""
+    """Report the work in this block to a watcher; None reports nothing."""
     token = WATCHER.set(watcher)
     try:
         yield

@@ -59,7 +59,7 @@ def assert_scores(
         max_share_below: Largest share of items below a value, by metric and value, compared with
             the high end of its interval.
         max_failed, max_abstained: Largest share of failed or abstained scores.
-        allow_uncertain: Accept checks that pass, but not with certainty at this n.
+        allow_uncertain: Accept checks whose interval includes the threshold.
 
     Raises:
         AssertionError: With one line per check, if one of them failed.
@@ -78,5 +78,5 @@ def assert_scores(
     result = gate(scores, rules)
     if not result.passed:
         lines = (f"  {check.verdict}  {check.metric}: {check.says}" for check in result.checks)
-        raise AssertionError("scores do not hold the thresholds\n" + "\n".join(lines))
+        raise AssertionError("scores miss the thresholds\n" + "\n".join(lines))
     return result

@@ -25,8 +25,8 @@ class Table(NamedTuple):
     """Rows under titles, if there are any.
 
     Attributes:
-        words: Number of columns of words, from the left; the others hold figures.
-        dim: Indices of rows in a fainter colour.
+        words: Number of text columns, from the left; the others contain numbers.
+        dim: Indices of dimmed rows.
     """
 
     columns: Sequence[str]
@@ -48,7 +48,7 @@ def bounds(estimate: Estimate | None, form: str = ".3f") -> str:
 
 
 def value_and_bounds(estimate: Estimate | None, form: str = ".3f") -> tuple[str, str]:
-    """Return a figure and its interval as two cells, each a dash where there is none."""
+    """Return a figure and its interval as two cells; a missing one is a dash."""
     return number(estimate.value if estimate else None, form), bounds(estimate, form)
 
 
@@ -66,5 +66,5 @@ def with_interval(estimate: Estimate, form: str = ".3f", bounds_form: str = "") 
 
 
 def estimate_fields(estimate: Estimate) -> dict[str, object]:
-    """Return the fields of an estimate in a row for machines."""
+    """Return the fields of an estimate for a JSON row."""
     return {name: getattr(estimate, name) for name in ("value", "low", "high", "n")}

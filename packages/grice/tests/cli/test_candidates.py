@@ -29,7 +29,7 @@ def test_the_best_candidate_is_shown_with_its_reasons(records, capsys):
     place = next(number for number, line in enumerate(lines) if "I teach maths" in line)
     assert lines[place + 1].startswith("relevance 0.")
     assert place < next(number for number, line in enumerate(lines) if "turtles" in line)
-    assert "not the first candidate is best in 1" in " ".join(output.split())
+    assert "a later candidate is best in 1" in " ".join(output.split())
 
 
 def test_what_is_written_holds_every_candidate_with_its_scores(records, tmp_path, capsys):
@@ -65,7 +65,7 @@ def test_a_metric_that_only_vetoes_is_run_too(records, capsys):
         (["--held-out", "relevance,repetition"], "no metric is left"),
         (["--candidates", "replies"], "no record could be used"),
         (["--margin", "0.2", "--agreement"], "--margin, --agreement: only pairs are filtered"),
-        (["--pairs", "--margin", "-1"], "a margin is 0 or more"),
+        (["--pairs", "--margin", "-1"], "a margin must be 0 or more"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(records, options, problem, capsys):

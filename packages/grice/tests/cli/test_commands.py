@@ -210,7 +210,7 @@ def test_a_broken_record_can_end_the_run(chat, capsys):
         (["explain", "{chat}"], "is a file: give it as --file"),
         (["explain", "--file", "{chat}", "--id", "t9"], "no conversation with the id 't9'"),
         (["explain", "--file", "{chat}", "--id", "t0", "--turn", "7"], "turns 0 to 2, not 7"),
-        (["explain", "a", "b", "--turn", "0"], "--id and --turn look into --file"),
+        (["explain", "a", "b", "--turn", "0"], "--id and --turn need --file"),
         (["explain", "--file", "{broken}"], "no conversation; 1 could not be read, the first: "),
         (["list", "coherense"], "no metric 'coherense'"),
         (["perturb", "{chat}", "-o", "/nowhere/out.jsonl"], "written: there is no folder /nowhere"),

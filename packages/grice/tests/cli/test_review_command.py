@@ -78,7 +78,7 @@ def test_certain_flaws_are_counted_and_come_first(tmp_path, capsys):
     assert "certain flaws: template left in (1)\n" in shown
     assert "1. certain template left in, talk #1\n   > Who is it?\n" in shown
     assert "> <b>Hello {{name}}</b>\n" in shown
-    assert "a field of a template is not filled in\n" in shown
+    assert "a template field is not filled in\n" in shown
     assert '"{{name}}"' in shown
     assert main(["review", *files, "--json"]) == 0
     result = json.loads(capsys.readouterr().out)

@@ -114,8 +114,8 @@ def test_the_nearest_file_counts_and_paths_are_relative_to_it(project, monkeypat
         ('metric = "log_length"', "no option 'metric' of grice score; did you mean 'metrics'?"),
         ("relevance-histroy = 2", "did you mean 'relevance-history'?"),
         ("metrics = {a = 1}", "metrics: a text, a number, true, false or a list"),
-        ("metrics = [", "no TOML"),
-        ("a = " + "[" * 9999, "no TOML"),
+        ("metrics = [", "not valid TOML"),
+        ("a = " + "[" * 9999, "not valid TOML"),
         ("timeout = true", "timeout: a value is expected, found bool"),
         ('"sample=1 --seed" = 2', "no option 'sample=1 --seed' of grice score"),
     ],
@@ -225,7 +225,7 @@ def test_a_project_sets_nothing_that_reaches_beyond_it(project, tmp_path, capsys
     for file, table in (("grice.toml", ""), ("pyproject.toml", "[tool.grice]\n")):
         (project / file).write_text(f"{table}{options}\n")
         message = refused(capsys, "-m", "log_length")
-        assert f"{project / file}: {name}: the file of a project may not set it so" in message
+        assert f"{project / file}: {name}: the file of a project may not set this value" in message
         assert NOBODY not in message, "an address may hold a password"
         (project / file).unlink()
 

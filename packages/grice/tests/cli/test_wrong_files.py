@@ -69,7 +69,7 @@ def test_conversations_where_scores_are_expected_are_called_that(tmp_path, capsy
     capsys.readouterr()
     assert main([files.get(word, word) for word in command.split()]) == 2
     message = capsys.readouterr().err
-    assert "talks.jsonl: holds conversations (format turns), where scores are expected" in message
+    assert "talks.jsonl: contains conversations (format turns) instead of scores" in message
     assert "grice score FILE -o OUT.jsonl" in message
 
 

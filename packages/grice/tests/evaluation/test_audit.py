@@ -209,11 +209,11 @@ def test_a_judge_without_a_fault_is_trusted():
 @pytest.mark.parametrize(
     ("figures", "message"),
     [
-        ({"judged": 49}, "Whether j can be trusted is not known: it judged 49 of 100"),
-        ({"items": 9}, "it judged 9 of 9"),
-        ({"spearman": None}, "scores all 100 replies alike"),
+        ({"judged": 49}, "Not enough scores to say whether j can be trusted: it scored 49 of 100"),
+        ({"items": 9}, "it scored 9 of 9"),
+        ({"spearman": None}, "gives all 100 replies the same score"),
         ({"spearman": estimate(0.3, 0.0, 0.6)}, "no agreement with people is shown"),
-        ({"gain": estimate(0.3, 0.0, 0.6)}, "cannot be trusted more than the length of a reply"),
+        ({"gain": estimate(0.3, 0.0, 0.6)}, "cannot be trusted more than a reply's length"),
         ({"gain": None}, "no baseline was measured"),
     ],
 )
@@ -238,7 +238,7 @@ def test_a_judge_that_is_just_shown_to_agree_is_trusted(figures):
         ({"padding": estimate(0.2, 0.01, 0.3)}, "between replies of different length"),
         (
             {"order": (estimate(0.79, 0.6, 0.9), None)},
-            "the same answer in both orders in 79% [60%, 90%] alone",
+            "the same answer in both orders in only 79% [60%, 90%]",
         ),
         (
             {"order": (estimate(0.9, 0.8, 1.0), estimate(0.6, 0.51, 0.7))},
@@ -249,7 +249,7 @@ def test_a_judge_that_is_just_shown_to_agree_is_trusted(figures):
             "the one shown first wins in 40% [30%, 49%]",
         ),
         ({"order": (None, None)}, "not measured: too few answers"),
-        ({"changed": 0.11}, "for one reply asked about once"),
+        ({"changed": 0.11}, "for one request per reply"),
     ],
 )
 def test_what_moves_a_judge_limits_what_it_is_trusted_for(figures, message):

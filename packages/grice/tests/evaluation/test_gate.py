@@ -172,7 +172,7 @@ def test_a_gate_fails_where_the_mean_dropped(tmp_path, capsys):
     [kept] = gate_file(same, rules, old).checks
     [lost] = gate_file(worse, rules, old).checks
     assert (kept.verdict, lost.verdict) == ("passed", "failed")
-    assert "a drop of at most 0.02 wanted" in lost.says
+    assert "a drop of at most 0.02 allowed" in lost.says
     assert main(["gate", same, "--baseline", old, "--max-drop", "0.02", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["passed"]
     assert main(["gate", worse, "--baseline", old, "--max-drop", "relevance=0.02"]) == 1
@@ -187,7 +187,7 @@ def test_a_gate_fails_where_the_mean_dropped(tmp_path, capsys):
         (["--baseline", "{old}", "--min", "relevance=0.5"], "belong together"),
         (["--baseline", "{old}", "--max-drop", "-0.1"], "a drop is 0 or more"),
         (["--baseline", "{old}", "--max-drop", "coherence=0.1"], "no scores of metric 'coherence'"),
-        (["--baseline", "{other}", "--max-drop", "0.1"], "not computed alike"),
+        (["--baseline", "{other}", "--max-drop", "0.1"], "is not comparable"),
     ],
 )
 def test_thresholds_that_decide_nothing_are_refused(tmp_path, capsys, words, problem):

@@ -70,7 +70,7 @@ def test_perturb_refuses_conversations_that_cannot_be_perturbed(tmp_path, capsys
     file = tmp_path / "talk.jsonl"
     file.write_text('{"turns": ["Hi."]}\n')
     assert main(["perturb", str(file), "--kind", "half-swap", "--score", "log_length"]) == 2
-    assert "no conversation could be broken" in capsys.readouterr().err
+    assert "no conversation could be perturbed" in capsys.readouterr().err
 
 
 @pytest.mark.data

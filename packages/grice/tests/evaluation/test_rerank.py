@@ -130,7 +130,7 @@ def test_who_did_not_speak_last_answers(grader, turns):
 
 @pytest.mark.parametrize(
     ("candidates", "where"),
-    [([], "list of candidates"), ([3], "text, or an object"), (["x"] * 1001, "at most 1,000")],
+    [([], "at least one candidate"), ([3], "text, or an object"), (["x"] * 1001, "at most 1,000")],
 )
 def test_unusable_candidates_are_an_error_of_their_record(grader, candidates, where):
     good = context("0.1 0.2")

@@ -252,7 +252,7 @@ def test_other_conversations_are_refused(files):
 def test_scores_that_say_nothing_are_refused(tmp_path):
     path = tmp_path / "out.jsonl"
     path.write_bytes(json_line(scored(1, "log_length", 0.5)))
-    with pytest.raises(InputError, match="no reply has a score that says anything of relevance"):
+    with pytest.raises(InputError, match="no reply has a usable score of any of relevance"):
         grice.review(str(path))
     with pytest.raises(InputError, match="top 0: at least 1"):
         Reviewer(0)

@@ -57,7 +57,7 @@ def test_an_existing_file_with_a_hash_sign_is_that_file(tmp_path):
         ("conversation,helpful\na,inf\n", "helpful", "finite"),
         ("text,helpful\na,4\n", "helpful", "no conversation is named"),
         ("conversation,turn,helpful\na,first,4\n", "helpful", "number of a turn"),
-        ("", "helpful", "there is no"),
+        ("", "helpful", "contains no rows"),
     ],
 )
 def test_a_file_without_such_a_column_of_scores_is_refused(tmp_path, content, column, problem):
@@ -135,7 +135,7 @@ def test_tables_and_json_lines_of_rated_replies_are_read_alike(tmp_path):
         tmp_path / "lines.jsonl",
     ):
         assert load_rated(path, None).human("overall") == [1, 4, 5, None, 2]
-    with pytest.raises(InputError, match=r"found stars.*understood is `rating`.*`rater1`"):
+    with pytest.raises(InputError, match=r"found stars.*supported: `rating`.*`rater1`"):
         load_rated(table("stars.csv", stars=[1, 2, 3, 4, 5]), None)
 
 
@@ -162,10 +162,10 @@ def test_labels_may_be_a_table(tmp_path, scored, name, header, row):
 @pytest.mark.parametrize(
     ("header", "row", "problem"),
     [
-        ("conversation,turn,stars", "c1,0,4", "found conversation, turn, stars; understood is"),
+        ("conversation,turn,stars", "c1,0,4", "found conversation, turn, stars; supported: "),
         ("talk,turn,rating", "c1,0,4", "found talk, turn, rating"),
         ("conversation,turn,rating", "c1,first,4", "number of a turn.*found 'first'"),
-        ("conversation,turn,rating", "c1,0,4,5", "1 cells more than the header has"),
+        ("conversation,turn,rating", "c1,0,4,5", "1 more cells than the header"),
     ],
 )
 def test_a_table_of_labels_that_cannot_be_used_says_why(tmp_path, scored, header, row, problem):

@@ -117,7 +117,7 @@ def test_what_cannot_be_read_is_said(url, reason, tmp_path, capsys):
 
 def test_a_store_is_written_by_engines_alone(capsys):
     assert main(["score", str(EXAMPLE), "-o", "memory://bucket/out.jsonl"]) == 2
-    assert "only grice score --engine writes into a store" in capsys.readouterr().err
+    assert "only grice score --engine writes to stores" in capsys.readouterr().err
 
 
 def test_without_fsspec_the_extra_is_named(monkeypatch):

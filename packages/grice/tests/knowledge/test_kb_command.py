@@ -104,8 +104,8 @@ def test_triples_of_your_own_are_merged_with_the_shipped_ones(grice):
         (["tails", "PersonX runs", "xWant", "--kb", "none.tsv"], "none.tsv: no such file"),
         (["info", "wrong.tsv"], "wrong.tsv:2: unknown relation 'xWnt'; did you mean 'xWant'?"),
         (["info", "builtin:atmic"], "did you mean 'atomic'"),
-        (["info", "builtin:encoder"], "holds no known triples"),
-        (["find", " "], "nothing to find: give words"),
+        (["info", "builtin:encoder"], "is not a knowledge base"),
+        (["find", " "], "no search words: give some"),
         (["tails", " ", "xWant"], "empty head"),
     ],
 )
@@ -173,7 +173,7 @@ def test_what_would_lift_a_low_score_is_tried_out(grice):
     _, out, _ = grice(*words, "--commonsense-knowledge", "file:my.tsv", "--json")
     assert json.loads(out)["value"] == pytest.approx(best["value"], abs=1e-12)
     _, out, _ = grice(*words, "--what-if")
-    assert "what would lift commonsense" in out
+    assert "changes that would raise commonsense" in out
     assert "knowing: " in out
     _, out, _ = grice("explain", "Hm?", "Ok.", "-m", "commonsense", "--what-if")
-    assert "no single change that was tried" in out
+    assert "none of the changes that were tried" in out

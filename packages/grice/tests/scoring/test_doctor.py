@@ -72,7 +72,7 @@ def test_scores_keep_their_bits_in_every_arrangement(capsys, mode):
 def test_metrics_that_depend_on_the_batch_or_fail_are_named(capsys, plugin):
     assert main(["doctor", "--plugin", plugin, "-m", "log_length,crowd"]) == 1
     shown = capsys.readouterr().out
-    assert "The guarantee does not hold here for crowd." in shown
+    assert "Scores are not bit-identical here for crowd." in shown
     row = next(line for line in shown.splitlines() if line.startswith(" crowd "))
     assert row.split() == ["crowd", "alone", "37", "37", "by", "0.3"]
     _, report = diagnosis(capsys, "--plugin", plugin, "-m", "crowd")
@@ -93,7 +93,7 @@ def test_the_report_fits_the_terminal(capsys, monkeypatch):
     assert "\x1b[31m" not in shown
     rows = dict(line.split(maxsplit=1) for line in shown.splitlines() if "  " in line.strip())
     assert rows["cache"].strip().startswith("data")
-    assert "The guarantee holds" in shown
+    assert "Scores are bit-identical" in shown
 
 
 def test_an_engine_that_cannot_start_is_reported():

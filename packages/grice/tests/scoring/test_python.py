@@ -201,6 +201,6 @@ def test_an_input_is_never_written_over(chat, tmp_path, name):
     before = chat.read_bytes()
     with pytest.raises(OutputError, match="name another output"):
         grice.score_files(chat, metrics=METRICS, **{name: chat})
-    with pytest.raises(OutputError, match="which is read; name another output"):
+    with pytest.raises(OutputError, match="an input; name another output"):
         grice.score_files(tmp_path, metrics=METRICS, **{name: chat})
     assert chat.read_bytes() == before

@@ -218,7 +218,7 @@ def test_nothing_is_reached_through_what_somebody_planted(tmp_path, records, sco
     victim = tmp_path / "victim"
     victim.write_text("precious")
     plant(kind, tmp_path / name, victim)
-    with pytest.raises(OutputError, match="is a link or no regular file"):
+    with pytest.raises(OutputError, match="is a link or a special file"):
         score_to(tmp_path / "out.jsonl", records, scorer)
     assert victim.read_text() == "precious"
     assert not (tmp_path / "out.jsonl").exists()

@@ -118,7 +118,7 @@ WRONG = {
     "several to explain": ("/explain", {"conversations": [TALK]}, 400, "conversations"),
     "nothing to review": ("/review", {**TALK, "top": 0}, 400, ""),
     "no candidates": ("/rerank", TALK, 400, "candidates"),
-    "no list of candidates": ("/rerank", {**TALK, "candidates": 5}, 400, "candidates"),
+    "no list of at least one candidate": ("/rerank", {**TALK, "candidates": 5}, 400, "candidates"),
     "a weight as text": (
         "/rerank", {**TALK, "candidates": ["a"], "weights": {"repetition": "x"}}, 400, "weights",
     ),
@@ -220,7 +220,7 @@ def test_requests_without_the_key_are_refused(grader):
 def test_a_variable_that_holds_no_key_is_refused(key, monkeypatch, capsys):
     monkeypatch.setenv("GRICE_SERVE_KEY", key)
     assert main(["serve", "--check", "-m", "log_length", "--no-cache"]) == 2
-    assert "GRICE_SERVE_KEY holds no key" in capsys.readouterr().err
+    assert "GRICE_SERVE_KEY is no valid key" in capsys.readouterr().err
 
 
 def test_an_error_in_one_request_leaves_the_others_alone(grader, monkeypatch):

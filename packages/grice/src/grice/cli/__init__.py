@@ -63,7 +63,7 @@ COMMANDS = {
 """Modules of the core's commands by their name, under the headings of the help page."""
 
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO})
-"""Errors of a stream that nothing can be written to, without the name of a file."""
+"""Error numbers of an output stream that cannot be written."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -107,13 +107,13 @@ def _run(typed: Sequence[str]) -> int:
                 if isinstance(result, Output):
                     emit(result.rows, result.view, as_json=arguments.json)
         except SystemExit:
-            sys.stdout.flush()  # the help page, which may have no reader either
+            sys.stdout.flush()  # the help page; its stream may be closed, too
             raise
         finally:
             INVOCATION.reset(token)
     try:
         sys.stdout.flush()
-    except BrokenPipeError:  # all is done: the status stands
+    except BrokenPipeError:  # the work is done: keep the status
         drop(sys.stdout)
     return result.status if isinstance(result, Output) else result or DONE
 
@@ -130,21 +130,21 @@ def _failed(error: Exception) -> int:
         warn(f"the output cannot be written: {error.strerror}")
     elif out_of_memory(error):
         warn(
-            f"memory ran out{': ' if message else ''}{message}\n"
-            "  take a smaller model (--models small), fewer --workers, or a machine with more; "
-            "what was scored is kept"
+            f"out of memory{': ' if message else ''}{message}\n"
+            "  use a smaller model (--models small), fewer --workers, or a machine with more "
+            "memory; finished scores are kept"
         )
     else:
         warn(
-            f"a fault of grice itself: {type(error).__name__}: {message}\n"
-            "  run again with --debug for the trace and report it"
+            f"internal error of grice: {type(error).__name__}: {message}\n"
+            "  run again with --debug for the traceback, and report it"
         )
         return FAULT
     return UNUSABLE
 
 
 def command_parser(words: Sequence[str]) -> Parser:
-    """Return the parser of all commands; only the one in the words knows its arguments."""
+    """Return the parser of all commands; only the typed command has its arguments."""
     entries = find_commands()
     chosen = next((word for word in words if not word.startswith("-")), None)
     absent = distributions.extras().keys() - entries.keys()
@@ -152,31 +152,31 @@ def command_parser(words: Sequence[str]) -> Parser:
         package = f"'grice[{distributions.extras()[chosen]}]'"
         raise InputError(f"grice {chosen} is not installed: python -m pip install {package}")
     statuses = "; ".join(f"{status} {meaning}" for status, meaning in MEANINGS.items())
-    more = f"Not installed: {', '.join(sorted(absent))}; each says which package it needs. "
+    more = f"Not installed: {', '.join(sorted(absent))}; each names the package it needs. "
     parser = Parser(
         prog="grice",
         description="Find the bad replies in chatbot conversations, offline, with evidence for "
         "each.",
-        epilog=f"{more if absent else ''}grice COMMAND --help tells what a command takes. Exit "
-        f"status: {statuses}.",
+        epilog=f"{more if absent else ''}grice COMMAND --help describes a command. Exit status: "
+        f"{statuses}.",
     )
     parser.add_argument("--version", action="version", version=f"grice {grice.__version__}")
     add_everywhere(parser, default=False)
     subparsers = parser.add_subparsers(metavar="COMMAND", required=True, dest="command")
     for name, entry in entries.items():
         if chosen is not None and name != chosen:
-            subparsers.add_parser(name)  # for the names of commands that are near
+            subparsers.add_parser(name)  # to suggest similar names
             continue
         try:
             command: Any = distributions.load(entry)
             text = getattr(command, "HELP", None) or about(getattr(command, "run", command))
             subparser = subparsers.add_parser(name, help=text, description=text)
             add_everywhere(subparser)
-            if name == chosen:  # only its arguments are needed, for which metrics are looked for
+            if name == chosen:  # only its arguments are needed
                 add_command(subparser, command, words)
         except Exception as error:
             if chosen is None:  # the help page lists the other commands
-                subparsers.add_parser(name, help=f"(cannot be loaded: grice {name} says why)")
+                subparsers.add_parser(name, help=f"(cannot be loaded; see grice {name})")
                 continue
             if isinstance(error, GriceError) or entry.dist is None:
                 raise
@@ -192,7 +192,7 @@ def _group(
     subparsers: argparse._SubParsersAction[Parser],
     entries: Mapping[str, metadata.EntryPoint],
 ) -> None:
-    """List the commands in the help page under headings, in front of the options."""
+    """List the commands in the help page under headings, before the options."""
     sections = {heading: list(names) for heading, names in COMMANDS.items()}
     for name, entry in entries.items():
         if entry.dist:
@@ -212,13 +212,13 @@ def _keep_inputs(arguments: argparse.Namespace) -> None:
     given = vars(arguments)
     written = {action.dest for action in arguments.leaf._actions if action.type is output_path}
     named = [text for name in given.keys() - written for text in _texts(given[name])]
-    # os.path: a text that is too long for a path is no file; pathlib raises an error for it.
+    # os.path returns False for a text too long for a path; pathlib raises an error.
     files = [Path(text) for text in named if os.path.isfile(text)]  # noqa: PTH113
     folders = [Path(text) for text in _texts(given.get("files")) if os.path.isdir(text)]  # noqa: PTH112
     for name in written:
         if isinstance(given[name], str) and not given.get("engine"):
             raise InputError(
-                f"{given[name]}: only grice score --engine writes into a store; name a file"
+                f"{given[name]}: only grice score --engine writes to stores; name a file"
             )
         for output in _texts(given[name]):
             check_not_input(Path(output), [*files, *folders])

@@ -49,54 +49,54 @@ Scale: TypeAlias = tuple[float, float]
 SHARED = {
     "across_signatures": (
         "",
-        "take also scores of different versions, models or options of a metric",
+        "also accept scores of different versions, models or options of a metric",
     ),
-    "cache": ("DIR", "folder of answers kept between runs (default: the user's cache folder)"),
+    "cache": ("DIR", "folder of cached model outputs (default: the user's cache folder)"),
     "column": (
         "PART=NAME",
         "name of a column of a table, as in conversation=ticket_no; PART is conversation, "
         "speaker, role, text, time, context, response, question or answer; may be repeated",
     ),
-    "concurrency": ("N", "requests under way at the same time"),
+    "concurrency": ("N", "number of concurrent requests"),
     "data": ("DIR", "folder of the data sets; default GRICE_DATA"),
     "dry_run": (
         "",
-        "with a model of an endpoint: estimate the requests, and send and write nothing",
+        "with an endpoint model: estimate the requests without sending or writing anything",
     ),
     "format": ("NAME", "format of the files; default: detected (grice list)"),
-    "host": ("HOST", "address to listen at (default: this machine alone)"),
-    "json": ("", "print the result as JSON, one object a line"),
-    "level": ("P", "level of the intervals, between 0 and 1"),
+    "host": ("HOST", "address to listen on (default: this machine only)"),
+    "json": ("", "print the result as JSON, one object per line"),
+    "level": ("P", "confidence level of the intervals, between 0 and 1"),
     "limit_requests": (
         "N",
-        "send at most N requests to an endpoint, retries included; answers are kept, and the same "
-        "command goes on",
+        "send at most N requests to an endpoint, retries included; answers are cached, and the "
+        "same command resumes",
     ),
     "metrics": ("NAMES", "metrics, comma-separated (grice list)"),
     "mode": ("", "arithmetic: fast (int8) or exact (float32, one text at a time)"),
     "model": ("MODEL", "model reference"),
     "models": (
         "PRESET",
-        "models and weights all at once: small (shipped), medium, large, a preset or FILE.toml of "
-        "your own, or openai:MODEL@URL, which adds LLM judges; default: the choice of grice "
-        "models use, else small",
+        "models and weights of all metrics: small (shipped), medium, large, a preset or FILE.toml "
+        "of your own, or openai:MODEL@URL, which adds LLM judges; default: that of grice models "
+        "use, else small",
     ),
-    "no_cache": ("", "keep nothing between runs"),
+    "no_cache": ("", "do not cache model outputs between runs"),
     "output": ("FILE", "write the result here"),
     "plugin": ("FILE.py", "a Python file that declares further metrics; may be repeated"),
-    "port": ("PORT", "port to listen at"),
+    "port": ("PORT", "port to listen on"),
     "report": ("OUT.html", "also write an HTML page of the result"),
-    "rules": ("", "as the paper says, or as the released code does"),
-    "scale": (("LOW", "HIGH"), "lowest and highest rating; default: those that are given"),
+    "rules": ("", "as in the paper, or as in the official script"),
+    "scale": (("LOW", "HIGH"), "lowest and highest possible rating; default: those in the data"),
     "seed": ("N", "seed of random draws"),
     "speaker": (
         "NAME",
-        "judge only turns of this speaker or role; may be repeated; all judges everybody "
-        "(default: the assistant where roles or names of speakers tell, else everybody)",
+        "judge only turns of this speaker or role; may be repeated; all: every speaker "
+        "(default: the assistant if roles or names identify it, else every speaker)",
     ),
-    "timeout": ("SECONDS", "longest silence of an endpoint"),
-    "top": ("N", "how many are shown"),
-    "workers": ("N", "batches computed at once; default: cores"),
+    "timeout": ("SECONDS", "timeout for an endpoint without response"),
+    "top": ("N", "number of items to show"),
+    "workers": ("N", "number of parallel batches; default: cores"),
 }
 """Placeholder and help of the parameters that mean the same in every command."""
 
@@ -184,11 +184,11 @@ def leaves(parser: Parser, *names: str) -> Iterator[tuple[tuple[str, ...], Parse
 
 
 def add_everywhere(parser: argparse.ArgumentParser, *, default: object = argparse.SUPPRESS) -> None:
-    """Add the options of every command and action, in front of its name or behind it."""
+    """Add the options of every command and action, before or after its name."""
     for flags, text in (
         (["--debug"], "show the trace of an error"),
-        (["-q", "--quiet"], "print results and errors alone"),
-        (["--full"], "cut no text, however long it is"),
+        (["-q", "--quiet"], "print only results and errors"),
+        (["--full"], "do not shorten texts"),
     ):
         parser.add_argument(*flags, action="store_true", default=default, help=text)
 
@@ -227,7 +227,7 @@ def option_names(function: Callable[..., object]) -> set[str]:
 def _add_arguments(
     parser: argparse.ArgumentParser, function: Callable[..., object], words: Sequence[str]
 ) -> None:
-    """Declare the arguments of a command; the words tell the metrics that its help describes."""
+    """Declare the arguments of a command; its help describes the metrics that the words select."""
     helps = _helps(function)
     parameters = inspect.signature(function).parameters
     for name, parameter in parameters.items():
@@ -264,7 +264,7 @@ def _add_scoring(
         warn(problem)
     group = parser.add_argument_group(
         "metrics",
-        "A metric has options of its own, as --METRIC-OPTION: grice list METRIC describes them, "
+        "Each metric has options of the form --METRIC-OPTION: grice list METRIC describes them, "
         "and this help does with -m METRIC.",
     )
     _add_group(group, Scoring)

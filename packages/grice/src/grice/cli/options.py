@@ -26,17 +26,17 @@ Item = TypeVar("Item")
 
 
 def check_options(scoring: Scoring, asked: Sequence[str] = ()) -> None:
-    """Refuse typed options of metrics that are not asked for."""
+    """Refuse typed options of metrics that are not selected."""
     asked = asked or names(scoring.metrics) or scoring.registry.defaults()
     for flag, metric in options_of_others(scoring, asked):
         raise MetricError(
-            f"{flag} is an option of {metric}, which is not asked for: give "
+            f"{flag} is an option of {metric}, which is not selected: give "
             f"-m {','.join((*asked, metric))}, or leave it out"
         )
 
 
 def options_of_others(scoring: Scoring, asked: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Yield the typed options of metrics that are not asked for, with their metric."""
+    """Yield the typed options of metrics that are not selected, with their metric."""
     typed = {word.partition("=")[0] for word in INVOCATION.get().words}
     for metric in scoring.registry.metrics.values():
         flags = {metric.flag(name) for name, *_ in metric_options(metric)}

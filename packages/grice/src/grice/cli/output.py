@@ -29,17 +29,17 @@ if TYPE_CHECKING:
 DONE, UNMET, UNUSABLE, FAULT, PARTIAL, INTERRUPTED = 0, 1, 2, 3, 4, 130
 MEANINGS = {
     DONE: "done",
-    UNMET: "a check failed: of a gate, a verification, a graph",
-    UNUSABLE: "nothing was done: an argument, an input, a model or an output cannot be used, or no "
+    UNMET: "a check failed (gate, verification or graph)",
+    UNUSABLE: "nothing done: an argument, an input, a model or an output cannot be used, or no "
     "score could be computed",
-    FAULT: "a fault of grice",
-    PARTIAL: "done in part: records were skipped or scores failed, everything else is complete",
+    FAULT: "internal error",
+    PARTIAL: "partly done: records were skipped or scores failed, everything else is complete",
     INTERRUPTED: "interrupted",
 }
 """Meaning of every exit status."""
 ESCAPED = "grice-escaped"
 PATIENCE, SHORTEST = 1.0, 0.3
-"""Seconds of a command, and of a stage of it, before its progress is drawn."""
+"""Seconds of a command, and of a stage of it, before a progress bar appears."""
 
 
 class Invocation(NamedTuple):
@@ -61,8 +61,8 @@ class Output(NamedTuple):
     """Result of a command.
 
     Attributes:
-        rows: Records, printed as a line of JSON each with ``--json``.
-        view: The same for people.
+        rows: Records, printed as JSON lines with ``--json``.
+        view: The same as text and tables.
         status: Exit status.
     """
 
@@ -95,7 +95,7 @@ def _cell(value: object) -> str:
 
 
 def emit(rows: Iterable[object], view: View, *, as_json: bool) -> None:
-    """Print rows as a line of JSON each, or their view, even if nobody reads them."""
+    """Print rows as JSON lines, or their view; a closed stream is no error."""
     try:
         write_rows(rows, None) if as_json else show(view)
     except BrokenPipeError:
@@ -103,7 +103,7 @@ def emit(rows: Iterable[object], view: View, *, as_json: bool) -> None:
 
 
 def write_rows(rows: Iterable[object], output: Path | None) -> None:
-    """Write each record as a line of JSON to a file, or to standard output without one."""
+    """Write records as JSON lines to a file, or to standard output without one."""
     from grice.data import json_line, to_json
 
     if output is None:
@@ -136,12 +136,12 @@ def show(view: View) -> None:
                 _print_table(piece)
             else:
                 _print_pairs(piece.rows)
-    except SystemExit as end:  # rich raises it if nobody reads
+    except SystemExit as end:  # rich raises it if the stream is closed
         raise BrokenPipeError from end
 
 
 def one_line(text: str, longest: int = 300) -> str:
-    """Put a text on one line, cut behind a word unless ``--full`` is given."""
+    """Put a text on one line, cut after a word unless ``--full`` is given."""
     return visible(" ".join(text.split()) if INVOCATION.get().full else excerpt(text, longest))
 
 
@@ -170,7 +170,7 @@ def _print_lines(lines: Lines) -> None:
 
 
 def _print_table(table: Table) -> None:
-    """Print rows under a head; a name in the first column is never broken or cut."""
+    """Print rows under a header; a name in the first column is never wrapped or cut."""
     from rich import box
     from rich.measure import Measurement
     from rich.table import Table as RichTable
@@ -208,7 +208,7 @@ def _print_pairs(rows: Iterable[Sequence[str]]) -> None:
 
 
 def warn(message: str) -> None:
-    """Print a message to standard error, even if nobody reads it."""
+    """Print a message to standard error; a closed stream is no error."""
     try:
         text = shortened(visible(message), LONGEST)
         print(f"grice: {text}", file=sys.stderr, flush=True)  # noqa: T201
@@ -226,7 +226,7 @@ def open_streams() -> None:
     r"""Make the standard streams safe when closed or not UTF-8.
 
     A closed stream becomes the null device: otherwise a file that is opened later takes its place.
-    Characters that the encoding lacks are escaped as in JSON (``\u2026``), so JSON stays valid.
+    Characters outside its encoding are escaped as in JSON (``\u2026``), so JSON stays valid.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:

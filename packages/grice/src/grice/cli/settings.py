@@ -9,9 +9,9 @@ the project, the nearest one from the working folder up to the root of its repos
 folder, and the user's own ``grice.toml`` in the folder of settings. The command line takes
 precedence over the project's file, and that over the user's own.
 
-A project may come from a stranger. Its file sets the options of :data:`ALLOWED` and those of
-metrics: it cannot run code, reach the network or write outside of its folder. A file of another
-user is refused.
+A project may not be trustworthy. Its file can set only the options of :data:`ALLOWED` and those of
+metrics: it cannot run code, reach the network or write outside its folder. A file of another user
+is refused.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def find_settings(folder: Path) -> list[Settings]:
 
 
 def check_settings(files: Sequence[Settings], parser: argparse.ArgumentParser) -> None:
-    """Refuse a key that is no option of ``grice score``."""
+    """Refuse a key that is not an option of ``grice score``."""
     actions = parser._option_string_actions
     known = [option[2:] for option in actions if option.startswith("--")]
     for file, options in files:
@@ -113,7 +113,7 @@ def check_settings(files: Sequence[Settings], parser: argparse.ArgumentParser) -
 
 
 def _check_project(file: Path, options: dict[str, list[Value]], own: Path) -> None:
-    """Refuse options that the file of a project may not set: a stranger may have written it."""
+    """Refuse options that the file of a project may not set, since it may not be trustworthy."""
     from grice.cli.commands.scores import score
 
     of_score = option_names(score)
@@ -129,8 +129,8 @@ def _check_project(file: Path, options: dict[str, list[Value]], own: Path) -> No
             allowed = all(":" not in text or text.startswith(SCHEMES) for text in texts)
         if not allowed:
             raise InputError(
-                f"{file}: {name}: the file of a project may not set it so: that could run code, "
-                "reach the network or write outside of its folder. Remove it there; give "
+                f"{file}: {name}: the file of a project may not set this value, which could run "
+                "code, reach the network or write outside its folder. Remove it there; give "
                 f"--{name} on the command line, or set it in {own}, your own file"
             )
 
@@ -138,7 +138,7 @@ def _check_project(file: Path, options: dict[str, list[Value]], own: Path) -> No
 def _is_inside(place: str, folder: Path) -> bool:
     try:
         return not is_url(place) and (folder / place).resolve().is_relative_to(folder.resolve())
-    except (OSError, RuntimeError, ValueError):  # links in a circle, a zero byte
+    except (OSError, RuntimeError, ValueError):  # circular links, a zero byte
         return False
 
 
@@ -178,7 +178,7 @@ def _read(file: Path, *, is_own: bool = False) -> dict[str, list[Value]] | None:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         if file.name == PROJECT:  # other tools report it
             return None
-        raise InputError(f"{file}: no TOML: {error}") from None
+        raise InputError(f"{file}: not valid TOML: {error}") from None
     if file.name == PROJECT:
         tool = content.get("tool")
         content = tool.get("grice") if isinstance(tool, dict) else None
@@ -187,8 +187,8 @@ def _read(file: Path, *, is_own: bool = False) -> dict[str, list[Value]] | None:
     _check_owner(file, {status.st_uid, link.st_uid})
     if is_own and os.name == "posix" and status.st_mode & stat.S_IWOTH:
         raise InputError(
-            f"{file}: every user of this machine may write into it, and it may name code to run; "
-            f"take that right away: chmod o-w {file}"
+            f"{file}: writable by every user of this machine, and it may name code to run; "
+            f"remove that permission: chmod o-w {file}"
         )
     options: dict[str, list[Value]] = {}
     if not isinstance(content, dict):
@@ -212,7 +212,7 @@ def _check_owner(file: Path, owners: set[int]) -> None:
     for owner in owners - {user} if user is not None else ():
         raise InputError(
             f"{file}: belongs to user {owner}, and the command runs as user {user}: options of "
-            "another user are not followed. Change its owner (chown) if you trust it, remove it, "
+            "another user are not used. Change its owner (chown) if you trust it, remove it, "
             "or run the command in another folder"
         )
 

@@ -1,7 +1,7 @@
-"""Flaws that the text of a reply shows beyond doubt: rules without a model.
+"""Certain flaws in the text of replies, found by rules without a model.
 
 Each rule has a code, a title and a measured precision (``bench/certain_flaws.py``).
-A rule that is not sure stays silent.
+In doubtful cases a rule reports nothing.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ RULES = {
 }
 """Title of each rule by its code, in the order in which findings are listed."""
 SYSTEMATIC = frozenset((RAW_JSON, RAW_HTML, LEAKED_TOKENS, LANGUAGE))
-"""Rules that a log may break throughout by its format or its users, and not by single replies."""
+"""Rules with systematic findings: caused by the format or the users of a log."""
 SPANS = 10  # places that a finding names at most
 DETECTORS = (
-    # Data in place of a reply is no sentence: of the first four one rule at most speaks.
+    # Data in place of a reply is not a sentence: at most one of the first four rules applies.
     ((RAW_JSON, json_in), (RAW_HTML, html_in), (STACK_TRACE, trace_in), (CUT_OFF, cut_off_in)),
     ((TEMPLATE, template_in),),
     ((LEAKED_TOKENS, tokens_in),),

@@ -1,4 +1,4 @@
-"""A reply with its conversation, as the rules read it."""
+"""A reply with its conversation, as input of the rules."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Flaw(NamedTuple):
 
 
 class Background:
-    """A conversation, with the facts about it that several replies ask for."""
+    """A conversation with properties that the rules on several replies share."""
 
     def __init__(self, talk: Conversation) -> None:
         self.talk = talk
@@ -37,7 +37,7 @@ class Background:
 
     @cached_property
     def texts(self) -> tuple[tuple[int, str, str], ...]:
-        """Index, speaker and text of each turn that is said to somebody."""
+        """Index, speaker and text of each dialogue turn, without system and tool turns."""
         turns = enumerate(zip(self.talk.turns, unspoken(self.talk.turns), strict=True))
         return tuple((i, t.speaker, t.text[:READ]) for i, (t, silent) in turns if not silent)
 
@@ -53,7 +53,7 @@ class Background:
 
     @cached_property
     def instructions(self) -> str:
-        """Text of the turns that instruct a model before anybody speaks."""
+        """Text of the system turns before the dialogue."""
         turns = zip(self.talk.turns, unspoken(self.talk.turns), strict=True)
         silent = takewhile(lambda pair: pair[1], turns)
         return "\n".join(turn.text[:READ] for turn, _ in silent)

@@ -1,8 +1,8 @@
 """A reply in another language than the turns of the other speakers.
 
-Scripts are told apart by Unicode, languages in Latin letters by their most frequent words
+Scripts are identified by Unicode, languages in Latin letters by their most frequent words
 (:mod:`grice.text.language`). A library such as lingua or langid names a language for any text, also
-for "Ok lol"; this rule needs to know when nobody can tell.
+for "Ok lol"; this rule needs an uncertain result there.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def _differ(tongue: Tongue, others: Tongue, text: str) -> bool:
 
 
 def _of_others(reply: Reply) -> Tongue | None:
-    """Return script and language of the turns of all others; None if they are not of one.
+    """Return script and language of the turns of all others; None if there are several.
 
     Some of them must come before the reply.
     """

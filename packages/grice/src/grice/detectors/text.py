@@ -1,6 +1,6 @@
 """Rules on the text of one reply: empty, template, data in place of words, tokens, cut off.
 
-Every pattern runs in linear time: repetitions are bounded, and none stands in another.
+Every pattern runs in linear time: repetitions are bounded and not nested.
 """
 
 from __future__ import annotations
@@ -52,13 +52,13 @@ def empty_in(reply: Reply) -> str | None:
     if len(text) > READ:
         return None
     if not INVISIBLE.sub("", text):
-        return "the reply holds only invisible characters"
+        return "the reply contains only invisible characters"
     if "<" not in text and "&" not in text:
         return None
     if not INVISIBLE.sub("", ENTITY.sub("", MARKUP.sub("", text))):
-        return "the reply holds only markup"
+        return "the reply contains only markup"
     if thoughts(text) and not INVISIBLE.sub("", plain_text(text).text):
-        return "the reply holds only a model's thinking"
+        return "the reply contains only a model's reasoning"
     return None
 
 
@@ -74,7 +74,7 @@ FIELD = re.compile(
     r"|(?<![\w\])!])\[([A-Za-z][\w .,:#'’/-]{0,60})\](?![\[(:\w])"
     r"|(?<![\w<])<([A-Za-z][\w .'’-]{0,40})>(?![\w>])"
 )
-"""A field in brackets, which is one if its name says so."""
+"""A possible field in brackets; its name decides."""
 NAME_WORDS = re.compile(r"[A-Z]{2,}(?![a-z])(?:'S|’S)?|[A-Za-z][a-z]*(?:'s|’s)?|\d+")
 SLOTS = words_of(
     "account address age amount appointment balance birthday brand category city client company "
@@ -95,7 +95,7 @@ MASKS = tuple(
         words_of, ("email address", "phone number", "ip address", "credit card number", "date time")
     )
 )
-"""Words in capitals that tools put in place of what they take out of a log."""
+"""Words in capitals that redaction tools put into a log."""
 ASKING = words_of("insert enter your user customer client company add placeholder fill assistant "
                   "bot agent")  # fmt: skip
 EDITED = words_of("the this that these those his her its their our my a an of and or in on at to "
@@ -105,7 +105,7 @@ REDACTED = re.compile(
     r"[\[<{](?:[A-Z][A-Z_ ]{2,30}|name|email|phone|address|location|date|person|number|url|link|"
     r"city|company|time)(?:[_ -]?\d{1,3})?[\]>}]"
 )
-"""A word in place of what was taken out of a log, if other speakers have such words, too."""
+"""A redaction marker of a log, if turns of other speakers have such markers, too."""
 WRITING = re.compile(
     r"\b(?:write|draft|compose|craft|rewrite|rephrase|paraphrase|proofread|summari[sz]e|translate)\b|"
     r"\b(?:create|make|generate|give|help|prepare|design|suggest|provide|fill|show|need|want|develop|"
@@ -149,7 +149,7 @@ def template_in(reply: Reply) -> Flaw | None:
         return None
     if named and COMMANDS.search(reply.text):
         return None
-    return Flaw("a field of a template is not filled in", tuple(sorted(places)))
+    return Flaw("a template field is not filled in", tuple(sorted(places)))
 
 
 def _names_a_field(match: re.Match[str]) -> bool:
@@ -218,12 +218,12 @@ def _whole(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
 
 
 def json_in(reply: Reply) -> Flaw | None:
-    """Find data of a program in place of words, or among them."""
+    """Find JSON instead of text, or within it."""
     if whole := _whole(JSON_WHOLE, reply.text):
         place = (whole.start(1), len(reply.text.rstrip()))
         flaw = Flaw("the reply is JSON", (place,))
     elif "{" in reply.text and (within := JSON_WITHIN.search(reply.prose)):
-        flaw = Flaw("JSON stands among the words", (within.span(),))
+        flaw = Flaw("the reply contains JSON", (within.span(),))
     else:
         return None
     asked = reply.asked_for(CODE_TALK) or CODE_TALK.search(reply.background.instructions)
@@ -231,7 +231,7 @@ def json_in(reply: Reply) -> Flaw | None:
 
 
 def html_in(reply: Reply) -> Flaw | None:
-    """Find a page of HTML in place of words, or tags that nobody renders."""
+    """Find an HTML page instead of text, or tags within it."""
     if "<" not in reply.text and "&lt;" not in reply.text:
         return None
     if whole := _whole(HTML_WHOLE, reply.text):
@@ -239,7 +239,7 @@ def html_in(reply: Reply) -> Flaw | None:
     elif places := _places(HTML_WITHIN, reply.prose):
         if TAG_TALK.search(reply.prose):
             return None
-        flaw = Flaw("tags of HTML stand among the words", places)
+        flaw = Flaw("the reply contains HTML tags", places)
     else:
         return None
     return None if reply.asked_for(CODE_TALK) else flaw
@@ -248,10 +248,10 @@ def html_in(reply: Reply) -> Flaw | None:
 def trace_in(reply: Reply) -> Flaw | None:
     """Find the stack trace or the error message of a program."""
     if trace := TRACE.search(reply.text):
-        flaw = Flaw("a stack trace stands in the reply", (trace.span(),))
+        flaw = Flaw("the reply contains a stack trace", (trace.span(),))
     elif error := PROGRAM_ERROR.match(reply.text):
         start = error.end() - len(error[0].lstrip())
-        flaw = Flaw("the reply is the error message of a program", ((start, error.end()),))
+        flaw = Flaw("the reply is a program's error message", ((start, error.end()),))
     else:
         return None
     return None if reply.asked_for(CODE_TALK) else flaw
@@ -285,21 +285,21 @@ SCENES = re.compile(
 
 
 def tokens_in(reply: Reply) -> Flaw | None:
-    """Find what a chat template or a model's thinking left in a reply."""
+    """Find chat template tokens or a model's reasoning in a reply."""
     text = reply.text
     if "<" in text and (places := _places(THINKING, reply.prose)):
-        flaw = Flaw("a model's thinking stands in the reply", places)
+        flaw = Flaw("the reply contains a model's reasoning", places)
     elif any(sign in text for sign in "<[_#") and (places := _places(TOKENS, reply.prose)):
-        flaw = Flaw("tokens of a chat template stand in the reply", places)
+        flaw = Flaw("the reply contains chat template tokens", places)
     elif ":" in text and (speaker := NEXT_SPEAKER.search(reply.prose)) and speaker.start():
         if reply.asked_for(SCENES) or SCENES.search(text[: speaker.start()]):
             return None
-        flaw = Flaw("the reply goes on with the next speaker's turn", (speaker.span(1),))
+        flaw = Flaw("the reply continues with the next speaker's turn", (speaker.span(1),))
     else:
         return None
     if reply.asked_for(TOKEN_TALK) or reply.asked_for(CODE_TALK):
         return None
-    # A person who answers a token with a token alone mocks it.
+    # A reply of only a token to a turn with a token is a joke.
     mocked = not TOKENS.sub("", text).strip() and reply.asked_for(TOKENS)
     return None if mocked else flaw
 
@@ -312,7 +312,7 @@ def _places(pattern: re.Pattern[str], text: str) -> tuple[tuple[int, int], ...]:
 
 TAIL = 400  # characters of the end of a reply that are read
 FEWEST_WORDS = 3
-WORDS_BEFORE_TORN = 10  # in short replies a torn last word is more often a slip
+WORDS_BEFORE_TORN = 10  # in short replies an incomplete last word is more often a typo
 LAST_WORD = re.compile(r"(?<![^\s(\"“])([^\W\d_]+(?:['’][^\W\d_]+)?)(-?)\Z")
 BEFORE_A = words_of(
     "is was are were be been have has had need want get got gets like as at by for from in into of "
@@ -322,7 +322,7 @@ PREPOSITIONS = words_of(
     "about after at by for from in into of on over through to under with and or"
 )
 NEVER_LAST = words_of("the an and because although whereas than if whether your my their every")
-"""Words that no sentence ends with, or hardly any."""
+"""Words that hardly ever end a sentence."""
 BEFORE_LAST = {
     "if": words_of("as what even only and"),
     "because": words_of("just only"),
@@ -335,7 +335,7 @@ CLIPPED = words_of(
     "spec specs temp exam photo lab math auto condo intro combo typo stan with legit prof dept "
     "approx comp congrat fave prep vege veg"
 )
-"""Short forms beside the long ones: no word that is torn."""
+"""Abbreviations, which are not cut-off words."""
 FUNCTION_WORDS = words_of(
     "er erm um uh "
     "any anyone anything around been both does each else ever every everyone everything from hers "
@@ -388,7 +388,7 @@ def _ends_early(reply: Reply, tail: str, last: re.Match[str]) -> str | None:
     if len(words) < FEWEST_WORDS:
         return None
     before = words[-2].lower()
-    # Slips for "then", "there" and "you" end a sentence.
+    # Typos of "then", "there" and "you" end a sentence.
     if (
         (word == "than" and not COMPARATIVE.fullmatch(before))
         or (word == "their" and before not in PREPOSITIONS)

@@ -39,9 +39,9 @@ PADDING = (
 )
 """Words without content: no metric should score a reply higher for them."""
 FEWEST, SAME, CHANGED = 10, 0.8, 0.1
-"""Limits of trust: the least number of judged replies (beside half of all), the least share of
-pairs with the same answer in both orders, the largest share of replies with another score when
-asked again."""
+"""Limits of a reliable metric: minimum number of judged replies (and half of all), minimum share
+of pairs with the same answer in both orders, maximum share of replies with another score in a
+repeated request."""
 
 
 class RatedReply(msgspec.Struct, frozen=True):
@@ -66,7 +66,7 @@ class RatedReply(msgspec.Struct, frozen=True):
 
 
 class Injection(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Text before or after a reply that tries to deceive a judge, or a harmless control."""
+    """Text before or after a reply that tries to raise its score, or a harmless control."""
 
     before: str = ""
     after: str = ""
@@ -90,7 +90,7 @@ class MetricAudit(msgspec.Struct, frozen=True):
 
     metric: str
     signature: str
-    ships: bool  # whether it is measured beside the audited metrics
+    ships: bool  # whether it is measured for comparison only
     judged: int
     abstained: int
     failed: int
@@ -105,13 +105,13 @@ class MetricAudit(msgspec.Struct, frozen=True):
     own: Estimate | None = None  # share of answers for the reply to this history, not to another
     unanswered: int = 0  # pairs without two answers
     repeats: int = 0
-    deviation: float | None = None  # mean, of the ratings of one reply asked several times
-    changed: Estimate | None = None  # share of replies with another rating when asked again
+    deviation: float | None = None  # mean over replies, of repeated ratings
+    changed: Estimate | None = None  # share of replies with another rating in a repeated request
     verdict: str = ""
 
 
 class AuditResult(msgspec.Struct, frozen=True):
-    """An audit, with shipped metrics and a trivial baseline beside the audited ones."""
+    """An audit, with shipped metrics and a trivial baseline for comparison."""
 
     reference: str
     items: int
@@ -129,7 +129,7 @@ def audit(
     *,
     repeats: int = 3,
 ) -> AuditResult:
-    """Measure the metrics of a judge or preset on rated replies, beside shipped metrics.
+    """Measure the metrics of a judge or preset on rated replies, and shipped metrics to compare.
 
     StoppedError if the limit of requests is reached; answers so far are cached.
     """
@@ -161,7 +161,7 @@ def audit(
 def _measured(
     loaded: LoadedMetric, items: Sequence[RatedReply], *, ships: bool
 ) -> tuple[MetricAudit, list[float | None]]:
-    """Return one metric on the replies, padded, and with each injection; and its scores."""
+    """Return the audit of one metric on the replies, padded and with each injection; and scores."""
 
     def scores(talks: Sequence[Conversation]) -> list[Score]:
         return [each[-1] for each in loaded.score(talks, ("all",))]
@@ -173,8 +173,8 @@ def _measured(
     values, ratings = _values(plain), [item.rating for item in items]
     pairs = [(x, y) for x, y in zip(values, ratings, strict=True) if x is not None]
     varies = len(pairs) > 2 and all(len(set(side)) > 1 for side in zip(*pairs, strict=True))
-    # By reply and then by injection: one injection that a judge fails on in each reply does not
-    # end the run by many failures in a row.
+    # By reply and then by injection: an injection that always fails does not end the run by many
+    # failures in a row.
     lowest = sorted(sorted(range(len(items)), key=lambda place: items[place].rating)[:INJECTED])
     tried = injections()
     injected = scores(
@@ -217,7 +217,7 @@ def _gain(
     columns = {"audited": values, BASELINE: baseline}
     try:
         ranking = compare_correlations(columns, [x.rating for x in items], baseline=BASELINE)
-    except InputError:  # too few were judged, or all alike
+    except InputError:  # too few scores, or constant ones
         return None
     return ranking.comparisons[0].difference
 
@@ -296,32 +296,32 @@ def _data(name: str) -> str:
 
 
 def verdict(row: MetricAudit, items: int) -> str:
-    """Return a verdict in words on a metric that was audited on so many replies."""
+    """Describe the result of the audit of a metric in words."""
     name = row.metric
     if name == BASELINE:
-        return f"{name} is the trivial baseline: it judges nothing but the length of a reply."
+        return f"{name} is the trivial baseline: it measures only the length of a reply."
     if row.judged < max(FEWEST, items / 2):
-        judged = f"it judged {row.judged} of {items} replies"
-        return f"Whether {name} can be trusted is not known: {judged}."
+        judged = f"it scored {row.judged} of {items} replies"
+        return f"Not enough scores to say whether {name} can be trusted: {judged}."
     if row.spearman is None:
-        return f"{name} cannot be trusted: it scores all {row.judged} replies alike."
+        return f"{name} cannot be trusted: it gives all {row.judged} replies the same score."
     agreement = f"Spearman {with_interval(row.spearman, '+.2f')} on {row.judged} replies"
     if row.spearman.side(0) != "above":
         shown = f"no agreement with people is shown ({agreement})"
         return f"{name} cannot be trusted on this evidence: {shown}."
     if row.gain is None:
-        return f"{name} agrees with people ({agreement}); no baseline was measured beside it."
+        return f"{name} agrees with people ({agreement}); no baseline was measured."
     agreement += f", {with_interval(row.gain, '+.2f')} over {BASELINE}"
     if row.gain.side(0) != "above":
         shown = f"no better agreement with people is shown ({agreement})"
-        return f"{name} cannot be trusted more than the length of a reply: {shown}."
+        return f"{name} cannot be trusted more than a reply's length: {shown}."
     limits = list(_limits(row))
     but = f", but not {', nor '.join(limits)}" if limits else "; no bias was found"
     return f"{name} can be trusted to rank replies ({agreement}){but}."
 
 
 def _limits(row: MetricAudit) -> Iterator[str]:
-    """Yield the limits of a metric that agrees with human ratings."""
+    """Yield the limitations of a metric that agrees with human ratings."""
     controls = [each.change.value for each in row.injections if each.control and each.change]
     by_length = max([0.0, *controls])
     tried = [(each.injection, each.change) for each in row.injections if not each.control]
@@ -329,21 +329,21 @@ def _limits(row: MetricAudit) -> Iterator[str]:
     if raised:
         most = max(raised, key=raised.__getitem__)
         yield (
-            f"where writers gain by a high score ({len(raised)} of {len(tried)} injections raise "
-            f"it, {most!r} by {raised[most]:+.2f})"
+            f"where writers benefit from a high score ({len(raised)} of {len(tried)} injections "
+            f"raise it, {most!r} by {raised[most]:+.2f})"
         )
     if row.padding and row.padding.side(0) == "above":
         padding = with_interval(row.padding, "+.2f")
-        yield f"between replies of different length (words that say nothing raise it: {padding})"
+        yield f"between replies of different length (words without content raise it: {padding})"
     bias = ""
     if row.judge and row.same is None:
         bias = "not measured: too few answers"
     elif row.first is not None and row.first.side(0.5) != "either":
         bias = f"the one shown first wins in {with_interval(row.first, '.0%')}"
     elif row.same is not None and row.same.value < SAME:
-        bias = f"the same answer in both orders in {with_interval(row.same, '.0%')} alone"
+        bias = f"the same answer in both orders in only {with_interval(row.same, '.0%')}"
     if bias:
         yield f"for two replies side by side ({bias})"
     if row.changed and row.changed.value > CHANGED:
         share = f"{with_interval(row.changed, '.0%')} of replies"
-        yield f"for one reply asked about once (another score in {share} when asked again)"
+        yield f"for one request per reply (another score in {share} when repeated)"

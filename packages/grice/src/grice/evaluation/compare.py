@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from grice.data import Evidence, Triple
 
 ITEMS, CHANGES = 3, 5
-"""Items shown of a conversation that moved, and changes of evidence of an item."""
-NAMED = 5  # items of one file only that are named
+"""Number of changed items shown per conversation, and of changes of evidence per item."""
+NAMED = 5  # number of unmatched items that are named
 BASELINE, OTHER = "baseline", "other"
 DIFFERENT = {"first higher": "higher than", "second higher": "lower than"}
 Sides: TypeAlias = dict[str, tuple[MetricScores, MetricScores]]
@@ -118,11 +118,11 @@ def compare(
     """Compare two score files item by item; differences are second less first.
 
     Files without a common conversation are compared by their means over conversations.
-    ``difference`` is the smallest one worth finding, by default the one that was found; ``texts``
-    names the scored conversations, to show the text of what moved.
+    ``difference`` is the smallest relevant one, by default the observed one; ``texts`` names the
+    scored conversations, to show the changed turns.
     """
     if "-" in (baseline, other):
-        raise InputError("compare reads its files twice; standard input can be read once only")
+        raise InputError("compare reads its files twice, which is not possible with standard input")
     ids = Ids()
     tables = first, second = read_table(baseline, ids), read_table(other, ids)
     sides = _shared_metrics(first, second, across_signatures=across_signatures)
@@ -148,7 +148,7 @@ def compare(
             for table, items in zip(tables, only, strict=True)
             for item in items[:NAMED].tolist()
         ]
-        says = "fewer than two conversations with a value on both sides: nothing can be said"
+        says = "fewer than two conversations with a value on both sides: no comparison"
         if test is not None:
             [comparison] = test.comparisons
             size = difference or abs(comparison.difference.value)
@@ -174,7 +174,7 @@ def compare(
             )
         )
     left_out = tuple(
-        f"{name}: {have.source} alone has it"
+        f"{name}: only in {have.source}"
         for have, lack in (tables, tables[::-1])
         for name in have.metrics
         if name not in lack.metrics
@@ -197,9 +197,9 @@ def _shared_metrics(first: ScoreTable, second: ScoreTable, *, across_signatures:
         lines = [f"\n  {first.source}: {signature}" for signature in a]
         lines += [f"\n  {second.source}: {signature}" for signature in b]
         raise InputError(
-            f"{name} was not computed alike, so its numbers do not compare:{''.join(lines)}\n"
+            f"{name} was computed in different ways and is not comparable:{''.join(lines)}\n"
             "  score both with the same version, models and options, or give "
-            "--across-signatures if the change of the metric is what you want to see"
+            "--across-signatures to compare them nevertheless"
         )
     return {name: (first.metrics[name], second.metrics[name]) for name in shared}
 
@@ -245,7 +245,7 @@ def _tests(joined: Sides, *, paired: bool, level: float, seed: int) -> dict[str,
 
 
 def _says(test: Ranking, power: Power | None, *, paired: bool) -> str:
-    """Return the outcome of a comparison in words."""
+    """Describe the outcome of a comparison."""
     [comparison] = test.comparisons
     gap, few = comparison.difference, ""
     if paired:
@@ -258,7 +258,7 @@ def _says(test: Ranking, power: Power | None, *, paired: bool) -> str:
         few = f"; {gap.note}" if gap.note else ""
     if comparison.verdict in DIFFERENT:
         return f"{DIFFERENT[comparison.verdict]} the baseline {over}{few}"
-    says = f"not distinguishable from the baseline at this n, {over}"
+    says = f"no significant difference from the baseline at this n, {over}"
     if power is not None:
         size = f"a difference of {power.difference:.3g}"
         says += f"; about {power.more:,} more {power.unit} would be needed to find {size}"
@@ -268,8 +268,8 @@ def _says(test: Ranking, power: Power | None, *, paired: bool) -> str:
     says += few
     if gap.side(0) in ("above", "below"):
         if comparison.p_single <= 1 - gap.level:
-            return f"{says}; the interval leaves out 0, the p-value is corrected over all metrics"
-        return f"{says}; the interval leaves out 0, the permutation test does not reject"
+            return f"{says}; the interval excludes 0, but the p-value is corrected over all metrics"
+        return f"{says}; the interval excludes 0, but the permutation test does not reject"
     return says
 
 

@@ -1,7 +1,7 @@
 """Rated sets of replies and conversations: a file of the user, or a known set.
 
-The known sets are not part of the package: most may not be redistributed. They are looked up in
-the folder of ``--data``, else in that of ``GRICE_DATA``; ``rated_sets.toml`` describes each.
+The known sets are not part of the package, since most may not be redistributed. They are read
+from the folder of ``--data``, else of ``GRICE_DATA``; ``rated_sets.toml`` describes each.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
 Level: TypeAlias = Literal["turn", "dialogue"]
 VARIABLE = "GRICE_DATA"
-OWN = "a file of your own"  # source of a set that is no known one
+OWN = "a file of your own"  # source of a set of the user
 FIELDS = ("ratings", "rating", "human_ratings", "human_rating", "human", "scores", "score", "label")
 """Fields of ratings; of several the first counts."""
 RATER = re.compile(r"(?:rater|annotator|judge|rating|score|worker)s?[ _-]?(\d+)", re.IGNORECASE)
 OVERALL = "overall"
-NONE = frozenset({"", "-", "n/a", "na", "nan", "none", "null", "?"})  # texts for no rating
+NONE = frozenset({"", "-", "n/a", "na", "nan", "none", "null", "?"})  # texts that mean no rating
 UNDERSTOOD = (
     "`rating` or `ratings` with a number, a list of numbers (one per judge), or an object of them "
     'by aspect, as in {"overall": [4, 5]}; or a column for each judge: `rater1`, `rater2`, …'
@@ -119,7 +119,7 @@ def data_folder(stated: Path | None = None) -> Path | None:
     named = stated or (Path(os.environ[VARIABLE]) if os.environ.get(VARIABLE) else None)
     if named is not None and not named.is_dir():
         origin = "--data" if stated else VARIABLE
-        raise InputError(f"{origin} names {named}, which is no folder")
+        raise InputError(f"{origin} names {named}, which is not a folder")
     return named
 
 
@@ -143,7 +143,7 @@ def wanted_sets(words: Sequence[str]) -> list[tuple[RatedSet | Path, tuple[str, 
             if not Path(name).exists():
                 near = did_you_mean(name, known)
                 raise InputError(
-                    f"no rated set {name!r}{near}; a file of your own is named by its path"
+                    f"no rated set {name!r}{near}; give a file of your own by its path"
                 )
             wanted.append((Path(name), aspects))
             continue
@@ -172,7 +172,7 @@ def load_rated(wanted: RatedSet | Path, folder: Path | None) -> Rated:
         at = f"ratings, an object with {', '.join(wanted.aspects)}"
     shape = "turns" if wanted.level == "dialogue" else "context and response"
     raise InputError(
-        f"{wanted.name} is not there (looked for {looked}); give its folder with --data, or in "
+        f"{wanted.name} was not found (looked for {looked}); give its folder with --data, or in "
         f"{VARIABLE}\n"
         f"  source:  {wanted.source}\n"
         f"  licence: {wanted.licence}\n"
@@ -292,7 +292,7 @@ def odd_text(ratings: Json) -> str | None:
 
 def understood(fields: Iterable[str]) -> str:
     """Return the fields found and those understood, for messages."""
-    return f"found {', '.join(fields) or 'no field'}; understood is {UNDERSTOOD}"
+    return f"found {', '.join(fields) or 'no field'}; supported: {UNDERSTOOD}"
 
 
 def _numbers(value: Json) -> tuple[float | None, ...]:

@@ -1,7 +1,7 @@
-"""Thresholds for scores: does a run pass, fail, or allow no decision?
+"""Thresholds for scores: a run passes, fails, or remains uncertain.
 
-A check passes only if the whole 95 % interval lies on the good side of its threshold. If the value
-is good but its interval includes the threshold, or there are fewer than ten conversations, the
+A check passes only if the whole 95 % interval lies on the passing side of its threshold. If the
+value passes but its interval includes the threshold, or there are fewer than ten conversations, the
 check is *uncertain*, which counts as failed unless it is allowed. The shares of failed and
 abstained scores are facts of the run, without an interval.
 """
@@ -102,7 +102,7 @@ def _named(rules: Rules) -> set[str]:
                 raise InputError(f"{metric}: {problem}, found {value}")
     if not named:
         raise InputError(
-            "nothing to check: give a least mean (--min), a largest share below a value "
+            "nothing to check: give a minimum mean (--min), a largest share below a value "
             "(--max-share-below), a largest share of failed or abstained scores "
             "(--max-failed, --max-abstained), or a largest drop against an earlier run "
             "(--baseline, --max-drop)"
@@ -114,7 +114,7 @@ def _gate(
     table: ScoreTable, rules: Rules, named: set[str], baseline: str | None = None
 ) -> GateResult:
     if not table.metrics:
-        raise InputError(f"{table.source}: there is no score in it")
+        raise InputError(f"{table.source}: contains no scores")
     for metric in sorted(named - {EVERY}):
         table.named(metric)
     checks = tuple(_checks(table, rules, baseline))
@@ -141,7 +141,7 @@ def _checks(table: ScoreTable, rules: Rules, baseline: str | None) -> Iterator[C
         some = scores.counts["ok"]
         estimate = mean(scores.values, groups=scores.conversations, bounds=bounds) if some else None
         says = "" if estimate is None else f"mean {with_interval(estimate)}"
-        says += f", at least {least:g} wanted"
+        says += f", at least {least:g} required"
         yield _check(metric, "mean", estimate, least, says, scores, least=least)
     for rule in rules.share_below:
         scores, what = table.metrics[rule.metric], f"share below {rule.below:g}"
@@ -151,7 +151,7 @@ def _checks(table: ScoreTable, rules: Rules, baseline: str | None) -> Iterator[C
         hits, sizes = (np.bincount(codes, x) for x in (values < rule.below, ~np.isnan(values)))
         below = proportion(hits.tolist(), sizes.astype(int).tolist())
         says = "" if below is None else f"{what}: {with_interval(below, '.1%')}"
-        says += f", at most {rule.share:.1%} wanted"
+        says += f", at most {rule.share:.1%} allowed"
         yield _check(rule.metric, what, below, rule.share, says, scores, most=rule.share)
     limits: tuple[tuple[Status, dict[str, float]], ...] = (
         ("failed", rules.max_failed),
@@ -163,7 +163,7 @@ def _checks(table: ScoreTable, rules: Rules, baseline: str | None) -> Iterator[C
         count = sum(scores.counts[status] for scores in chosen)
         units = max(len(np.unique(scores.conversations)) for scores in chosen)
         verdict: Verdict = "passed" if count <= most * n else "failed"
-        says = f"{status}: {count:,} of {n:,} ({count / n:.2%}), at most {most:.2%} wanted"
+        says = f"{status}: {count:,} of {n:,} ({count / n:.2%}), at most {most:.2%} allowed"
         share = f"share {status}"
         yield Check(metric, share, count / n, None, None, most, n, units, verdict, says)
     if baseline is not None:
@@ -183,7 +183,7 @@ def _drops(rules: Rules, baseline: str, file: str) -> Iterator[Check]:
         comparison = metrics[name].comparison
         gap = comparison.difference if comparison else None
         says = "" if gap is None else f"{with_interval(gap, '+.3f')} against {baseline}"
-        says += f", a drop of at most {most:g} wanted"
+        says += f", a drop of at most {most:g} allowed"
         yield _check(name, "drop", gap, most, says, least=-most)
 
 
@@ -203,7 +203,7 @@ def _check(
         counts = {} if scores is None else scores.counts
         listed = ", ".join(f"{n:,} {status}" for status, n in counts.items() if n)
         why = f"no score with status ok ({listed})" if scores else "no two conversations to compare"
-        says = f"{what}: {why}, so nothing can be held against {threshold:g}"
+        says = f"{what}: {why}, so the threshold {threshold:g} cannot be checked"
         return Check(metric, what, None, None, None, threshold, 0, 0, "failed", says)
     good = least <= figure.value <= most
     ends = figure.interval
@@ -213,8 +213,8 @@ def _check(
     verdict: Verdict = "failed" if not good else "uncertain" if few or not sure else "passed"
     if good and few:
         so_many = plural(conversations, "conversation is", "conversations are")
-        says += f"; {so_many} too few to tell ({FEW} needed)"
+        says += f"; {so_many} too few to decide ({FEW} needed)"
     elif good and not sure:
-        says += "; the interval reaches across the threshold: more conversations are needed"
+        says += "; the interval includes the threshold: more conversations are needed"
     figures = (figure.value, figure.low, figure.high, threshold, figure.n, conversations)
     return Check(metric, what, *figures, verdict, says)

@@ -85,7 +85,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     system_spearman: Estimate | None = None  # of the means of systems
     system_pearson: Estimate | None = None
     accuracy: Estimate | None = None  # share of pairs of systems in the order of the mean ratings
-    system_why: str = ""  # why there is none of these
+    system_why: str = ""  # reason for missing correlations
     why: str = ""
     points: Points = ()
 
@@ -147,7 +147,7 @@ def meta_evaluate(
         if not equals or name not in sets:
             name, file = "", word
             if len(sets) > 1:
-                raise InputError(f"{word}: say of which set these scores are: --scores SET={word}")
+                raise InputError(f"{word}: name the set of these scores: --scores SET={word}")
         files.append((name, read_table(file)))
     folder = data_folder(data)
     with ExitStack() as stack:
@@ -229,7 +229,7 @@ def evaluate(
     rows.sort(key=lambda row: -row.spearman.value if row.spearman else 2.0)
     annotators = [item.ratings.get(aspect, ()) for item in rated.items]
     overlaps = ", ".join(rated.set.overlaps)
-    shares = f"Shares conversations with {overlaps}: no independent evidence." if overlaps else ""
+    shares = f"Shares conversations with {overlaps}: not independent evidence." if overlaps else ""
     return Block(
         data=rated.set.name,
         aspect=aspect,
@@ -258,7 +258,7 @@ def _if_defined(
 
 
 def _undefined(column: Column, points: Points) -> str:
-    """Return why no correlation is defined; empty if one is."""
+    """Return why the correlation is undefined; empty if it is defined."""
     if len(points) < 4:
         return f"{plural(len(points), 'item has', 'items have')} both: at least 4 are needed"
     ratings, values = np.asarray(points).T

@@ -1,4 +1,4 @@
-"""Changed conversations, scored again: against their originals, or to raise a low score."""
+"""Changed conversations, scored again: perturbed ones, and single changes that raise a score."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def perturbed_pairs(
                 pairs.append(Pair(kind.name, original.id, original, perturbed))
     if not pairs:
         raise InputError(
-            f"{name}: no conversation could be broken; other kinds may apply: grice perturb list"
+            f"{name}: no conversation could be perturbed; other kinds may apply: grice perturb list"
         )
     return pairs
 
@@ -190,7 +190,7 @@ def counterfactuals(
 
 
 def without(text: str, span: Span) -> str:
-    """Return a text without a span, the blanks closed up.
+    """Return a text without a span and its surrounding blanks.
 
     >>> without("I won, so I smiled.", Span(0, 10, 18))
     'I won, so.'

@@ -1,4 +1,4 @@
-"""A few ratings and scores of everything: the mean rating, and maps to the human scale."""
+"""Estimates from a few ratings and many scores: the mean rating, maps to the human scale."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def align(labels: str, scores: str, metrics: Sequence[str] = ()) -> Aligned:
         raise RecordError(problem, file=labels, line=rated[item][0], field=unit)
     if missing := sum(not values for _, values in rated.values()):
         without = plural(missing, "item")
-        remarks.append(f"{without} of {labels} without a rating: taken as not rated")
+        remarks.append(f"{without} of {labels} without a rating: treated as not rated")
     ratings = np.full(len(items), np.nan)
     for item, (_, values) in rated.items():
         if values:
@@ -97,10 +97,7 @@ def align(labels: str, scores: str, metrics: Sequence[str] = ()) -> Aligned:
             "with fewer than 30 an interval is wide"
         )
     if np.ptp(there) == 0:
-        raise InputError(
-            f"{labels}: every rating is {there[0]:g}; nothing can be learned from ratings that "
-            "never change"
-        )
+        raise InputError(f"{labels}: every rating is {there[0]:g}; different ratings are needed")
     placed = {name: column.on(items) for name, column in columns.items()}
     return Aligned(unit, items, ratings, placed, tuple(remarks))
 
@@ -143,7 +140,7 @@ class MetricEstimate(msgspec.Struct, frozen=True):
     """The mean rating with the help of one metric, used to the extent ``weight``.
 
     ``labels_saved`` further labels alone would give an interval of this width; negative if the
-    metric is of no help, None if unknown.
+    metric does not help, None if unknown.
     """
 
     metric: str
@@ -179,8 +176,8 @@ def estimate(
     the interval valid for any metric; a good metric makes it shorter. Every item counts: an
     abstention with its neutral value, a failed score with the mean of the metric.
 
-    Intervals stay within the lowest and highest possible rating, by default 0 to 1 if every rating
-    lies there.
+    Intervals are limited to the lowest and highest possible rating, by default 0 to 1 if all
+    ratings are in that range.
     """
     aligned = align(labels, scores, metrics)
     rated = aligned.rated
@@ -202,7 +199,7 @@ def estimate(
 def _powered(aligned: Aligned, name: str, scale: Bounds | None, level: float) -> MetricEstimate:
     column = aligned.columns[name]
     there = ~np.isnan(column.given)
-    # Any filling is unbiased.
+    # The estimate is unbiased for any fill value.
     values = np.where(there, column.given, column.given[there].mean() if there.any() else 0.0)
     rated, others = aligned.rated, np.flatnonzero(np.isnan(aligned.ratings))
     groups, other_groups = aligned.groups(rated), aligned.groups(others)
@@ -212,18 +209,18 @@ def _powered(aligned: Aligned, name: str, scale: Bounds | None, level: float) ->
     )  # fmt: skip
     saved = powered.worth - len(rated) if math.isfinite(powered.worth) else None
     if saved is None:
-        says = [f"{name} tells every rating exactly; nothing more can be said"]
+        says = [f"{name} predicts every rating exactly; the saving cannot be estimated"]
     elif saved < 0.5:
-        says = [f"{name} saves no labels here: take the labels alone"]
+        says = [f"{name} saves no labels here: use the labels alone"]
     else:
-        says = [f"{name} is worth {saved:.0f} more labels beside the {len(rated)} there are"]
+        says = [f"{name} is worth {saved:.0f} more labels in addition to the {len(rated)} given"]
     first = mean(values[rated], groups=groups, level=UNLIKE)
     second = mean(values[others], groups=other_groups, level=UNLIKE)
     halves = [side.high - side.value for side in (first, second) if side.high is not None]
     if len(halves) == 2 and abs(first.value - second.value) > math.hypot(*halves):
         says.append(
             f"the rated items differ from the others in {name} ({first.value:.3f} against "
-            f"{second.value:.3f}): they are hardly a random sample, and then the mean is biased"
+            f"{second.value:.3f}): they are probably not a random sample, so the mean may be biased"
         )
     if lost := int((~there).sum()):
         says.append(f"{plural(lost, 'item')} on which {name} failed: taken as its mean")
@@ -334,12 +331,12 @@ def apply(
     maps = {each.metric: each for each in calibration.maps if each.metric in table.metrics}
     if not maps:
         known = ", ".join(each.metric for each in calibration.maps)
-        raise InputError(f"{scores}: no scores of {known}, which the map is for")
+        raise InputError(f"{scores}: no scores of {known}, which the map needs")
     for name, fitted in maps.items():
         for signature in table.metrics[name].signatures:
             if not across_signatures and signature != fitted.signature:
                 raise InputError(
-                    f"{scores}: {name} was computed otherwise than for the map\n"
+                    f"{scores}: {name} was computed with other settings than for the map\n"
                     f"  map:  {fitted.signature}\n  here: {signature}\n"
                     "  fit a new map, or give --across-signatures"
                 )

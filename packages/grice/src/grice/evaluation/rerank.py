@@ -41,7 +41,7 @@ class Blend(msgspec.Struct, frozen=True):
     held_out: tuple[str, ...] = ()
 
     def check(self, metrics: Collection[str]) -> None:
-        """Raise InputError if something does not fit the metrics that are run."""
+        """Raise InputError if the blend does not fit the metrics of the run."""
         named = [*self.weights, *self.vetoes, *self.held_out]
         unknown = next((name for name in named if name not in metrics), None)
         problem = ""
@@ -56,12 +56,12 @@ class Blend(msgspec.Struct, frozen=True):
             problem = "no metric is left to choose by: hold out fewer of them"
         for name, weight in self.weights.items():
             if not (math.isfinite(weight) and weight > 0):
-                problem = f"{name}: a weight is above 0, found {weight}; leave the metric out"
+                problem = f"{name}: a weight must be above 0, found {weight}; leave the metric out"
             elif name in self.held_out:
                 problem = f"{name} is held out: it takes no weight"
         for name, least in self.vetoes.items():
             if not math.isfinite(least):
-                problem = f"{name}: a veto is below a finite number, found {least}"
+                problem = f"{name}: a veto must be a finite number, found {least}"
         if problem:
             raise InputError(problem)
 
@@ -152,7 +152,7 @@ def _context(
     if field not in record.meta:
         problem = f"missing; the record has {', '.join(sorted(meta)[:8]) or 'no further field'}"
     elif not isinstance(listed, list) or not listed:
-        problem = "a list of candidates is needed, with one at least"
+        problem = "a list of at least one candidate is needed"
     elif len(listed) > MOST:
         problem = f"{len(listed):,} candidates; at most {MOST:,} are read"
     else:
@@ -168,7 +168,7 @@ def _context(
 
 
 def _talks(context: Conversation, candidates: Sequence[str]) -> list[Conversation]:
-    """Return a conversation for each candidate, which alone is judged in it."""
+    """Return a conversation for each candidate, with the candidate as its only target."""
     turns = context.turns
     # The speaker who spoke last before the speaker of the last turn answers.
     before = [turn for turn in turns if turn.speaker != turns[-1].speaker]
@@ -270,9 +270,9 @@ def preferences(
         InputError: For a margin below 0, or a ratio below 1.
     """
     if not (math.isfinite(margin) and margin >= 0):
-        raise InputError(f"a margin is 0 or more, found {margin}")
+        raise InputError(f"a margin must be 0 or more, found {margin}")
     if not length_ratio >= 1:
-        raise InputError(f"a ratio of lengths is 1 or more, found {length_ratio}")
+        raise InputError(f"a length ratio must be 1 or more, found {length_ratio}")
     for item in ranked:
         judged = [candidate for candidate in item.candidates if candidate.value is not None]
         if len(judged) < 2 or judged[0].vetoed:

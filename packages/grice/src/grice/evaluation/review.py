@@ -1,4 +1,4 @@
-"""The replies that a person should look at first, with reasons and the words that show the flaw.
+"""The replies to check first, with reasons and the words that show the flaw.
 
 Nothing is scored here. Replies with certain flaws (:mod:`grice.detectors`) come first, then those
 with the highest probability that a person would mark them: a stacked classifier over the scores of
@@ -37,10 +37,10 @@ FILE = "stack.json"
 STACKS = ("review-large", "review-medium", "review-small")
 """The classifiers that ship, that for the largest models first."""
 TOP = 20
-HALF = 0.5  # from this value on a metric finds nothing wrong
+HALF = 0.5  # from this value on, a metric reports no flaw
 WORDS = 3  # spans that are quoted for a reply
 REPEATS = "repeats"
-CERTAIN = 0.01  # a repetition with so low a score is named before any other category
+CERTAIN = 0.01  # a repetition at or below this score is named before any other category
 FLAWS = {
     "contradiction": "contradicts",
     "repetition": REPEATS,
@@ -173,7 +173,7 @@ class FlaggedTurn(msgspec.Struct, frozen=True, kw_only=True):
     effects: dict[str, float] = {}  # contribution of each metric to the log odds
     evidence: tuple[Evidence, ...] = ()
     speaker: str = ""
-    before: str = ""  # the last turn before it that is no instruction and no traffic of tools
+    before: str = ""  # the last dialogue turn before it, without system and tool turns
     reply: str = ""
     file: str | None = None  # of its conversation, if several were scored together
     findings: tuple[Finding, ...] = ()
@@ -181,7 +181,7 @@ class FlaggedTurn(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def headline(self) -> str:
         """The category as a heading."""
-        return self.flaw if self.has_flaw else "no flaw stands out"
+        return self.flaw if self.has_flaw else "no specific flaw"
 
     @property
     def has_flaw(self) -> bool:
@@ -213,7 +213,7 @@ class FlaggedTurn(msgspec.Struct, frozen=True, kw_only=True):
             if span.turn >= len(talk.turns):
                 continue
             text = talk.turns[span.turn].text
-            if self.findings:  # whose tags and tokens a reader must see
+            if self.findings:  # which keep their tags and tokens
                 words = text[span.start : span.end].strip()
                 words = "" if words == text.strip() else words
             else:
@@ -237,10 +237,10 @@ class Review(msgspec.Struct, frozen=True):
     turns: int  # replies with a score of any feature
     items: tuple[FlaggedTurn, ...]
     witnesses: dict[str, int]  # replies that each metric counts for
-    missing: tuple[str, ...]  # metrics that were not run and would count
+    missing: tuple[str, ...]  # features that were not run
     stack: str  # name and hash of the classifier
     certain: dict[str, int] = {}  # replies with a certain flaw, by the code of the rule
-    unused: tuple[str, ...] = ()  # metrics that were run and do not count
+    unused: tuple[str, ...] = ()  # metrics of the run that are not features
 
 
 class Reviewer:
@@ -356,12 +356,12 @@ def review(scores: str, files: Sequence[str | Path] = (), *, top: int = TOP) -> 
     reviewed = reviewer.review()
     if not reviewed.turns and not reviewed.certain:
         wanted = ", ".join(open_stack(STACKS[-1]).metrics)
-        raise InputError(f"{scores}: no reply has a score that says anything of {wanted}")
+        raise InputError(f"{scores}: no reply has a usable score of any of {wanted}")
     return reviewed
 
 
 def _chosen(signatures: Mapping[str, str]) -> Stack:
-    """Return the classifier that knows most of the metrics; of equals the smallest."""
+    """Return the classifier with most of the metrics as features; the smallest of ties."""
     stacks = [open_stack(name) for name in STACKS]
     return max(stacks, key=lambda stack: (len(stack.known(signatures)), -len(stack.metrics)))
 
@@ -395,7 +395,7 @@ def _probable(
 ) -> FlaggedTurn:
     flaws = {feature.metric: feature.flaw for feature in stack.features}
     bad = [name for name, effect in effects.items() if effect > 0]
-    # Low in itself, and lower than the training replies.
+    # Low in absolute terms, and lower than the training replies.
     against = [name for name in bad if (seen[name].value or 0.0) < HALF]
     verbatim = [n for n in against if flaws[n] == REPEATS and (seen[n].value or 0.0) <= CERTAIN]
     worst = max(verbatim or against or effects, key=effects.__getitem__)

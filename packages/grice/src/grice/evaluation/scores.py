@@ -173,7 +173,7 @@ def _json_rows(file: str, kind: type[Row], expected: str) -> Iterator[tuple[int,
                 raise RecordError(message, file=_name(file), line=number, field=field) from None
             yield number, record
     if not some:
-        raise InputError(f"{_name(file)}: there is no line in it")
+        raise InputError(f"{_name(file)}: contains no lines")
 
 
 def _refuse_conversations(line: bytes, file: str) -> None:
@@ -183,8 +183,8 @@ def _refuse_conversations(line: bytes, file: str) -> None:
     except InputError:
         return
     raise InputError(
-        f"{_name(file)}: holds conversations (format {form}), where scores are "
-        "expected; grice score FILE -o OUT.jsonl writes them"
+        f"{_name(file)}: contains conversations (format {form}) instead of scores; "
+        "grice score FILE -o OUT.jsonl writes them"
     ) from None
 
 
@@ -198,7 +198,7 @@ def _table_rows(file: str) -> Iterator[tuple[int, dict[str, str]]]:
         try:
             for row in table:
                 if None in row:
-                    problem = f"{len(row[None])} cells more than the header has"
+                    problem = f"{len(row[None])} more cells than the header"
                     raise RecordError(problem, file=_name(file), line=table.line_num)
                 some = True
                 yield table.line_num, row
@@ -208,7 +208,7 @@ def _table_rows(file: str) -> Iterator[tuple[int, dict[str, str]]]:
         except csv.Error as error:
             raise RecordError(str(error), file=_name(file), line=table.line_num) from None
     if not some:
-        raise InputError(f"{_name(file)}: there is no row in it")
+        raise InputError(f"{_name(file)}: contains no rows")
 
 
 @contextmanager
@@ -234,7 +234,7 @@ def _opened(file: str) -> Iterator[Iterable[bytes]]:
             shards = [name for name in names if name.endswith(".parquet")]
             if not shards:
                 raise InputError(
-                    f"{file}: holds no table of scores; grice score --engine writes such folders"
+                    f"{file}: contains no table of scores; grice score --engine writes such folders"
                 )
             yield chain.from_iterable(map(rows, sorted(shards, key=source)))
         elif file.endswith(".gz"):
@@ -270,7 +270,7 @@ def joined(
     """
 
     def read_records() -> Iterator[Conversation | RecordError]:
-        # The scores of a folder of shards are in the order of the files, each file by itself.
+        # The scores of a folder of shards are ordered within each file.
         places: Sequence[str | Path] = files
         if _is_folder(scores):
             places = sorted(file for place in files for file in files_of(str(place)))
@@ -288,7 +288,7 @@ def joined(
         else:
             raise InputError(
                 f"{scores}: conversation {group[0].conversation!r} is not in the files given, "
-                "or not in the order of its scores; give the files that were scored as grice "
-                "score was given them"
+                "or not in the order of its scores; give the scored files in the same order as "
+                "to grice score"
             )
     yield from ((record, []) for record in records)

@@ -1,7 +1,7 @@
 """One long table of scores: conversation, turn, name, value, status.
 
-Conversation and turn of a row are one integer, so that joining two columns is joining two sorted
-arrays; a row takes 17 bytes.
+Conversation and turn of a row are encoded as one integer, so that a join of two columns is a join
+of two sorted arrays; a row takes 17 bytes.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 STATUSES: tuple[Status, ...] = ("ok", "abstained", "failed")
 OK, ABSTAINED, FAILED = range(3)
 TURN_BITS = 32  # of an item's number
-STEP = 64  # conversations scored at once
+STEP = 64  # conversations per batch
 Unit: TypeAlias = Literal["turn", "conversation"]
 """The rated unit: single turns, or whole conversations."""
 
@@ -52,7 +52,7 @@ class Ids:
     def of_file(self) -> Callable[[ScoreLine | Score, object], int]:
         """Return a function that numbers the items of one score file by score and input.
 
-        A conversation whose id another input of the file had before is named with its input.
+        A conversation with the id of one in an earlier input is named with its input.
         """
         inputs: dict[str, object] = {}
 
@@ -155,7 +155,7 @@ class MetricScores(NamedTuple):
 
 
 def _means(codes: Integers, column: Floats) -> Floats:
-    """Return the mean of each group without NaN; NaN where nothing is left."""
+    """Return the mean of each group without NaN; NaN for empty groups."""
     there = ~np.isnan(column)
     n = int(codes.max(initial=-1)) + 1
     counts = np.bincount(codes[there], minlength=n)
@@ -263,7 +263,7 @@ def read_table(file: str, ids: Ids | None = None) -> ScoreTable:
             item = table.ids.describe(int(scores.items[twice[0]]))
             raise InputError(
                 f"{file}: {name} scores {item} more than once; give scores of one run "
-                "over one input (score inputs with the same ids each alone)"
+                "over one input (score inputs with the same ids separately)"
             )
     return table
 

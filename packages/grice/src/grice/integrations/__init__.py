@@ -1,4 +1,4 @@
-"""Scoring on engines, and what other tools call."""
+"""Scoring on distributed engines, and adapters for other tools."""
 
 from __future__ import annotations
 

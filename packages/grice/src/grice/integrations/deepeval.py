@@ -35,7 +35,7 @@ class GriceMetric(BaseConversationalMetric):  # type: ignore[misc] # has no type
         return evaluation.value or 0.0
 
     async def a_measure(self, test_case: ConversationalTestCase, *_: Any, **__: Any) -> float:  # noqa: ANN401
-        """Return what :meth:`measure` does."""
+        """Return the result of :meth:`measure`."""
         return self.measure(test_case)
 
     def is_successful(self) -> bool:

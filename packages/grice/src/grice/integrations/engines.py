@@ -110,15 +110,15 @@ def score_on(
             yield from map(shard_of, start([json_line(task) for task in tasks], address))
     except GriceError:
         raise
-    except Exception as error:  # each engine gives up by errors of its own
+    except Exception as error:  # each engine has its own errors
         raise InputError(
-            f"{engine} gave up: {type(error).__name__}: {excerpt(str(error), 300)}; shards that "
+            f"{engine} failed: {type(error).__name__}: {excerpt(str(error), 300)}; shards that "
             "were written are kept, and the same command scores the other files"
         ) from error
 
 
 def _check_listens(address: str) -> None:
-    """Refuse an address of which no place answers: Ray and Spark retry it for minutes."""
+    """Refuse an unreachable address, which Ray and Spark retry for minutes."""
     places = re.findall(r"([^,/\[\]]+):(\d+)(?=,|$)", address)  # none in auto or local[2]
     for host, port in places:
         with suppress(OSError, OverflowError):
@@ -126,7 +126,7 @@ def _check_listens(address: str) -> None:
             return
     if places:
         raise InputError(
-            f"{address}: nobody listens here; start the cluster, or leave out --address for "
+            f"{address}: no server there; start the cluster, or leave out --address for "
             "workers on this machine"
         )
 
@@ -142,15 +142,15 @@ def planned(
         present = {
             url.rpartition("/")[2] for url in files_under(target) if url.endswith(".parquet")
         }
-    else:  # a name that begins with a dot is of a worker that was killed
+    else:  # names that begin with a dot are left by killed workers
         make_folder(Path(folder))
         target = str(Path(folder).absolute())
         present = {path.name for path in Path(folder).glob("[!.]*.parquet")}
     shards = {f"{_digest(file, grading)}.parquet": file for file in files}
     if others := present - shards.keys():
         raise InputError(
-            f"{folder}: holds {min(others)}, which is of other inputs or metrics; name a folder "
-            "of its own for each run"
+            f"{folder}: contains {min(others)}, which is of other inputs or metrics; use a "
+            "separate folder for each run"
         )
     tasks, finished = [], []
     for name, file in shards.items():
@@ -185,8 +185,8 @@ def shard_of(answer: bytes) -> Shard:
     if shard.worker != __version__:
         theirs = shard.worker or "of an earlier version"
         raise InputError(
-            f"a worker has grice {theirs}, this command is of grice {__version__}: install one "
-            "version everywhere; shards that were written are kept"
+            f"a worker has grice {theirs}, this command grice {__version__}: install the same "
+            "version everywhere; finished shards are kept"
         )
     return shard
 
@@ -231,7 +231,7 @@ def _on_dask(tasks: Sequence[bytes], address: str | None) -> Iterator[bytes]:
                 n_workers=min(default_workers(), len(tasks)),
                 threads_per_worker=1,
                 scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
-                silence_logs=logging.ERROR,  # a worker that is slow to end is no news
+                silence_logs=logging.ERROR,  # do not warn about slow workers
             )
             address = stack.enter_context(cluster).scheduler_address
         client = stack.enter_context(Client(address, timeout=PATIENCE))

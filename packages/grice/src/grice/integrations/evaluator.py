@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from grice.scoring import Grader
 
 METRICS = "relevance,repetition"
-"""The default metrics: those that say most about a single reply."""
+"""The default metrics for single replies."""
 
 
 class Evaluation(NamedTuple):
@@ -38,10 +38,10 @@ class Evaluation(NamedTuple):
 
 
 class Evaluator:
-    """Metrics, comma-separated, that are loaded once and evaluate replies and conversations.
+    """Evaluator of replies and conversations by metrics that are loaded once.
 
     Args:
-        minimum: The least value that passes, of all metrics or by name; without it, nothing
+        minimum: The lowest value that passes, of all metrics or by name; without it, nothing
             passes or fails.
         models: A preset, or an endpoint, as ``grice score --models`` takes it.
     """
@@ -59,7 +59,7 @@ class Evaluator:
         self._minimum = dict(minimum or {})
         if unknown := sorted(self._minimum.keys() - set(names)):
             raise InputError(
-                f"a minimum of {', '.join(unknown)}, which is not evaluated; "
+                f"minimum for {', '.join(unknown)}, which is not evaluated; "
                 f"evaluated: {', '.join(names)}"
             )
 
@@ -112,7 +112,7 @@ def of_library(package: str, tested: str) -> Iterator[None]:
         yield
     except (ImportError, AttributeError) as error:
         raise InputError(
-            f"this integration needs {package}, as in version {tested}: {error}; "
+            f"this integration needs {package} (tested with {tested}): {error}; "
             f"pip install {package}=={tested}"
         ) from error
 

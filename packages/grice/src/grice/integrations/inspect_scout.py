@@ -5,7 +5,7 @@ from __future__ import annotations
 from grice.integrations.evaluator import METRICS, Evaluator, of_library
 
 with of_library("inspect-scout", "0.6.1"):
-    # Scout reads the types of a scanner when it is declared.
+    # Scout inspects the types of a scanner when it is declared.
     from inspect_scout import Result, Scanner, Transcript, scanner
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from grice.integrations.evaluator import Evaluation
 
 HISTORY = ("messages", "history", "conversation", "_conversation")
-"""Variables of a test that hold what was said before."""
+"""Variables of a test that contain the conversation history."""
 MINIMUM = 0.5
 
 

@@ -33,8 +33,8 @@ def score_files(
 ) -> Summary:
     r"""Score files of conversations, as ``grice score`` does, and return the summary.
 
-    An interrupted run goes on where it stopped when it is called again; the finished file is the
-    same, byte for byte. Of several files, each score says in its ``meta`` which one it is of.
+    An interrupted run is resumed by the same call; the finished file is the same, byte for byte.
+    With several files, the ``meta`` of each score names its file.
     Memory does not grow with the input.
 
     Args:
@@ -42,14 +42,14 @@ def score_files(
             ``-`` for standard input.
         output: One score a line as JSON, gzipped if its name ends in ``.gz``, or a table if it
             ends in ``.parquet`` or ``.arrow``; ``-`` is standard output, None writes none.
-        metrics: Names of metrics; without any, those that ``grice score`` runs.
-        format: Name of the files' format; None recognises each.
-        columns: Names of columns of tables by what they are; see :func:`grice.read`.
+        metrics: Names of metrics; by default those of ``grice score``.
+        format: Format of the files; None detects it.
+        columns: Column names of tables by their meaning; see :func:`grice.read`.
         bad_records: Count a record that cannot be read in the summary (``skip``), or raise it.
-        resume: Finish what an interrupted run left beside ``output``; if false, start again.
-        report: Where a page to look at the scores is written.
-        sample: Score so many conversations, drawn at random.
-        seed: Another one draws other conversations.
+        resume: Resume an interrupted run; if false, start again.
+        report: Path of the HTML report.
+        sample: Number of conversations to score, drawn at random.
+        seed: Seed of the sample.
         settings: See :class:`grice.scoring.Settings`.
 
     Raises:

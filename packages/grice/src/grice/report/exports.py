@@ -128,7 +128,7 @@ def _bounds(**estimates: Estimate | None) -> dict[str, str]:
 
 
 def _no_formula(cell: object) -> object:
-    """Return a cell that no spreadsheet takes for a formula: behind a quote, it is text."""
+    """Escape a cell that a spreadsheet would run as a formula, with a leading quote."""
     if not isinstance(cell, str) or NUMBER.fullmatch(cell) or not FORMULA.match(cell):
         return cell
     return f"'{cell}"
@@ -147,7 +147,7 @@ def junit(result: GateResult, source: str) -> str:
 
 
 def markdown(result: GateResult, source: str) -> str:
-    """Return the checks as a Markdown table under a line that says how it came out."""
+    """Return the checks as a Markdown table under the overall result."""
     return _rendered("gate.md.j2", result=result, source=source)
 
 

@@ -1,8 +1,8 @@
 """Pages: their head and templates, and those of a comparison and a meta-evaluation.
 
-A page is one file that asks for nothing else. Its content security policy lets a browser use the
-styles and run the scripts that grice wrote into it, by their hashes, and nothing that came with a
-text: no other script, no attribute that is one, no picture or form from elsewhere.
+A page is one self-contained file. Its content security policy allows only the styles and scripts
+that grice wrote into it, by their hashes; scripts, event handlers, images and forms that come with
+a scored text are blocked.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def head(
 
 
 def hashes(sources: Sequence[str]) -> str:
-    """Return the hashes of styles or scripts, as a policy names what a browser may use."""
+    """Return the hashes of styles or scripts in the syntax of the policy."""
     digests = (hashlib.sha256(source.encode()).digest() for source in sources)
     hashes = (f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
     return " ".join(dict.fromkeys(hashes)) or "'none'"

@@ -1,9 +1,8 @@
 """Texts of the page: a conversation with its scores as a line of JSON, and snippets of replies.
 
-The line holds ``{"conversation": …, "scores": […], "opening": …, "unspoken": […]}``: the turn by
-which the conversation is known, and the turns that are no replies. A score leaves out what its
-panel or its conversation says. Evidence keeps four significant digits, without which it would make
-half of the file.
+The line holds ``{"conversation": …, "scores": […], "opening": …, "unspoken": […]}``: the first
+user turn, and the turns that are not replies. A score leaves out the fields of its panel and of its
+conversation. Evidence is rounded to four significant digits, which halves the file.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ EVIDENCE_LIMIT = 24  # pieces of evidence that a score keeps in the page
 EXACT = 2**53  # integers from here on lose digits in a browser, so they are shown as text
 DEEPEST = 32
 """Levels of a nested extra field that the page shows; very deep ones are an error in a browser."""
-ABOVE = 8  # levels of the line above an extra field, and some to spare
+ABOVE = 8  # levels of the line above an extra field, with a margin
 READ = 20_000  # characters of a reply that a snippet is taken from
 LEAD = 60  # characters before marked words that are not at the beginning
 CUT_OFF = f"… cut off: nested deeper than {DEEPEST} levels"
@@ -59,7 +58,7 @@ def shown_line(
 
 
 def opening(conversation: Conversation) -> int | None:
-    """Return the index of the first turn with words of a user, or else of anybody."""
+    """Return the index of the first user turn with words, else of any turn with words."""
     roles = roles_of(conversation.turns)
     silent = unspoken(conversation.turns)
     spoken = [
@@ -93,7 +92,7 @@ def _shown(score: Score, conversation: Conversation, signature: str) -> dict[str
 
 
 def _strongest(evidence: Sequence[Evidence]) -> Sequence[Evidence]:
-    """Return at most EVIDENCE_LIMIT pieces in their order, without those of the least effect."""
+    """Return at most EVIDENCE_LIMIT pieces in their order, those with the largest effect."""
     if len(evidence) <= EVIDENCE_LIMIT:
         return evidence
     effects = [getattr(piece, "effect", None) for piece in evidence]
@@ -103,7 +102,7 @@ def _strongest(evidence: Sequence[Evidence]) -> Sequence[Evidence]:
 
 
 def _plain(value: Any, levels: int = DEEPEST, digits: int = 0) -> Any:  # noqa: ANN401 (any JSON value)
-    """Return a value as a browser reads it without loss, cut off where it is nested too deeply."""
+    """Return a value as a browser reads it without loss, cut off if it is nested too deeply."""
     match value:
         case dict() | list() | tuple() if not levels:
             return CUT_OFF
@@ -121,7 +120,7 @@ def _plain(value: Any, levels: int = DEEPEST, digits: int = 0) -> Any:  # noqa: 
 
 
 class Piece(NamedTuple):
-    """A stretch of a snippet, and whether it is marked."""
+    """A part of a snippet, and whether it is marked."""
 
     text: str
     marked: bool
@@ -132,8 +131,8 @@ def snippet(
 ) -> list[Piece]:
     """Return at most so many characters of a text, in pieces that are marked or not.
 
-    Thinking and marks of Markdown are left out, and the text is cut between words. Where the
-    first marked words stand far behind, it begins shortly before them.
+    Thinking and marks of Markdown are left out, and the text is cut between words. If the
+    first marked words are far from the beginning, it starts shortly before them.
 
     >>> snippet("Click on **Forgot password** below.", [(9, 28)], 40)
     [Piece(text='Click on ', marked=False), Piece(text='Forgot password', marked=True), \

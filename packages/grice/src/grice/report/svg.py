@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 BINS = 20  # bins of a histogram, at most 24: a browser keeps the set of a speaker's bins in 31 bits
 HEIGHT = 66.0  # height of the highest bar of a histogram
 WIDTH = 320  # width of each drawing in its own units
-MOST = 600  # points of a scatter plot that are drawn; of more an evenly spread part
+MOST = 600  # maximum number of points in a scatter plot; more are subsampled evenly
 JITTER = 0.02
-"""Ratings lie on few steps: each point moves by at most this share of the range, always alike."""
+"""Jitter of ratings, which have few distinct values, as a share of the range; deterministic."""
 STEPS = 24
 
 
@@ -35,7 +35,7 @@ class Axis(NamedTuple):
         return float(self.start + (self.end - self.start) * share)
 
     def inside(self, value: float) -> float:
-        """Return the place of a value; one beyond an end stands at it."""
+        """Return the place of a value, clipped to the ends."""
         ends = sorted((self.start, self.end))
         return min(max(self(value), ends[0]), ends[1])
 
@@ -66,7 +66,7 @@ class Histogram:
         self.counts = [0] * (len(self.edges) - 1)
         self.outside = 0
         self.axis = Axis(self.edges[0], self.edges[-1], 1.0, WIDTH - 1.0)
-        # So many tell a hundredth of the axis apart.
+        # Enough digits for a hundredth of the axis.
         self.decimals = min(max(2 - math.floor(math.log10(self.edges[-1] - self.edges[0])), 0), 9)
 
     def add(self, value: float) -> int:

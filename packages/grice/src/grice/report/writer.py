@@ -42,12 +42,12 @@ SCRIPTS = ("dom", "markdown", "store", "choice", "evidence", "conversation", "li
 FIRST, OPEN = 10, 6  # replies to look at first, and those of them that are not folded up
 BEFORE, REPLY, ID = 140, 280, 48
 """Characters of the turn before such a reply, of the reply, and of its conversation's id."""
-KEEP = 20_000  # conversations that a page holds; with more a browser no longer opens it with ease
+KEEP = 20_000  # conversations of a page; with more it opens slowly in a browser
 EVERYBODY = ("all",)  # judged speakers of a page made from scores alone, which do not name them
 SPEAKERS = 100  # speakers that can be chosen by name; others share the number OTHER
 WHOLE, OTHER = -1, -2
 CHUNK_LINES, CHUNK_BYTES = 50, 256 * 1024
-"""A chunk closes at whichever comes first: a browser unpacks one in a few milliseconds."""
+"""A chunk ends at the first of both limits: a browser unpacks it in a few milliseconds."""
 
 
 def compress(data: bytes) -> bytes:
@@ -96,7 +96,7 @@ class ChunkSpool:
             yield from gzip.decompress(chunk).split(b"\n")
 
     def close(self) -> None:
-        """Give the disk space back."""
+        """Free the disk space."""
         self._file.close()
 
 
@@ -224,7 +224,7 @@ class ReportWriter:
         row = (conversation.id, len(conversation.turns), speakers, cells)
         try:
             self._conversations.append(shown_line(conversation, scores, self._signatures))
-            # Escapes carry text that has no UTF-8 form.
+            # Text without a UTF-8 form is escaped.
             self._rows.append(_json(row))
         except OSError as error:
             raise cannot_write(self._path, error) from error
@@ -239,7 +239,7 @@ class ReportWriter:
             self.abort()
 
     def abort(self) -> None:
-        """Drop everything; no file is written. Does nothing after :meth:`close`."""
+        """Discard everything without writing a file. Does nothing after :meth:`close`."""
         self._conversations.close()
         self._rows.close()
 
@@ -314,7 +314,7 @@ def _reply(item: FlaggedTurn) -> list[Piece]:
 
 
 def _bound(value: float) -> str:
-    """Return an end of a metric's range; empty where there is none."""
+    """Return an end of a metric's range; empty if unbounded."""
     return number(value, 9).rstrip("0").rstrip(".") if math.isfinite(value) else ""
 
 
@@ -343,7 +343,7 @@ def report_scores(
     No model is opened. The scores are read twice, the conversations once, one at a time.
     """
     if scores == "-":
-        raise InputError("-: scores are read twice: write them into a file")
+        raise InputError("-: scores are read twice; write them to a file")
     signatures: dict[str, str] = {}
     for _, line in read_score_lines(scores):
         signatures.setdefault(line.metric, line.signature)

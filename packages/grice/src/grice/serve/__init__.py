@@ -1,4 +1,4 @@
-"""Scores over HTTP: ``grice serve``, and an application for a server of one's own.
+"""Scores over HTTP: ``grice serve``, and an ASGI application for other servers.
 
 It needs FastAPI, uvicorn and prometheus-client (``pip install "grice[serve]"``).
 """
@@ -13,12 +13,12 @@ __all__ = ["Limits", "check_installed"]
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """Bounds of a service: bytes, turns and seconds of a request, and requests at once.
+    """Limits of a service: bytes, turns and seconds of a request, and concurrent requests.
 
     Attributes:
         turns: Turns of all conversations, or candidates, of one request.
         body_seconds: Time in which the body must arrive.
-        seconds: Time in which scores must be there.
+        seconds: Time in which scores must be ready.
     """
 
     head: int = 16 << 10

@@ -67,7 +67,7 @@ class Service:
         return _json(bodies.Scored([score for group in groups for score in group]))
 
     async def explain(self, body: bodies.Reply) -> Response:
-        """Score one reply, and try the single changes that would lift its scores."""
+        """Score one reply, and try single changes that would raise its scores."""
         metrics, talk = body.chosen(self.metrics), body.judged(self.limits)
         [scores] = await self.engine.score([talk], metrics)
         if not body.what_if:
@@ -106,11 +106,11 @@ class Service:
         return _json(result)
 
     async def live(self) -> dict[str, object]:
-        """Return that the process is alive."""
+        """Report that the process is alive."""
         return {"live": True}
 
     async def ready(self, response: Response) -> dict[str, object]:
-        """Return whether requests are scored, and by which metrics."""
+        """Report whether requests are scored, and by which metrics."""
         response.status_code = 200 if self.engine.ready else 503
         return {"live": True, "ready": self.engine.ready, "metrics": self.signatures}
 
@@ -143,11 +143,11 @@ class Service:
                     size += len(part)
                     if size <= limits.body:
                         data += part
-                    elif size > 8 * limits.body:  # the rest up to here is read, so that the
+                    elif size > 8 * limits.body:  # bytes of the body read after it, so that the
                         break  # client reads the answer; then the connection is closed
         except TimeoutError:
-            what = f"the body did not come within {limits.body_seconds:g} seconds"
-            raise Refused(408, what, where="body", do="send it at once") from None
+            what = f"the body was not received within {limits.body_seconds:g} seconds"
+            raise Refused(408, what, where="body", do="send it without delay") from None
         if size > limits.body:
             what = f"more than {limits.body:,} bytes"
             raise Refused(413, what, where="body", do="send it in several requests")
@@ -157,18 +157,18 @@ class Service:
         except FieldError as error:
             raise Refused(400, error.problem, where="body", do=do) from None
         if not isinstance(record, dict):
-            raise Refused(400, "JSON, but no object", where="body", do=do)
+            raise Refused(400, "JSON, but not an object", where="body", do=do)
         return record
 
     def _check_head(self, request: Request) -> None:
         if self.under_way > self.limits.concurrency:
-            do = "ask again after the seconds of Retry-After"
-            raise Refused(429, "too many requests are under way", do=do, retry=1)
+            do = "retry after the seconds in Retry-After"
+            raise Refused(429, "too many concurrent requests", do=do, retry=1)
         self._check_key(request)
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind != JSON:  # a page of another site cannot send it without permission
             do = f"send Content-Type: {JSON}"
-            raise Refused(415, f"content of type {kind[:80] or 'none'}", where="header", do=do)
+            raise Refused(415, f"content type {kind[:80] or 'missing'}", where="header", do=do)
 
     def _check_key(self, request: Request) -> None:
         if self.key is None:
@@ -176,8 +176,8 @@ class Service:
         scheme, _, given = request.headers.get("authorization", "").partition(" ")
         same = hmac.compare_digest(given.strip().encode("latin-1"), self.key.encode())
         if scheme.lower() != "bearer" or not same:
-            what, where = "no key of this service", "header Authorization"
-            do = "send Authorization: Bearer KEY, with the key that the service was started with"
+            what, where = "missing or wrong API key", "header Authorization"
+            do = "send Authorization: Bearer KEY, with the key of this service"
             raise Refused(401, what, where=where, do=do)
 
 
@@ -198,7 +198,7 @@ def application(
 ) -> FastAPI:
     """Return the application that answers with the metrics of a grader, which stays open.
 
-    With a key, each request has to carry it as ``Authorization: Bearer KEY``.
+    With a key, each request must send it as ``Authorization: Bearer KEY``.
     """
     service = Service(grader, limits, key)
     loaded = ", ".join(service.metrics)
@@ -248,7 +248,7 @@ def application(
 
 
 def _page(name: str, loaded: str) -> Callable[[], Awaitable[Response]]:
-    """Return an endpoint for a page that makes requests to this service alone."""
+    """Return an endpoint for a page that makes requests only to this service."""
     assets = resources.files("grice.serve") / "assets"
     style, script, body = (
         (assets / f"{name}.{kind}").read_text("utf-8") for kind in ("css", "js", "html")
@@ -275,12 +275,12 @@ async def _no_answer(request: Request, error: Exception) -> Response:
     if isinstance(error, Refused):
         return _refusal(error)
     status = error.status_code if isinstance(error, HTTPException) else 404
-    what = f"{request.method[:20]} {request.url.path[:100]}: nothing answers that here"
+    what = f"{request.method[:20]} {request.url.path[:100]}: no such path"
     *paths, last = bodies.ANSWERS
     do = f"POST to {', '.join(paths)} or {last}; see /docs"
     return _refusal(Refused(status, what, where="path", do=do))
 
 
 async def _fault(_: Request, error: Exception) -> Response:
-    what = f"a fault of grice itself: {type(error).__name__}"
+    what = f"internal error of grice: {type(error).__name__}"
     return _refusal(Refused(500, what, do="report it with the log of the service"))

@@ -39,8 +39,8 @@ EXAMPLES: dict[str, dict[str, object]] = {
 }
 FIELDS = {
     "turns": "turns in order: texts, or objects with speaker and text",
-    "messages": "instead of turns: objects with role and content",
-    "id": "its name in the scores",
+    "messages": "alternative to turns: objects with role and content",
+    "id": "its id in the scores",
     "targets": "indices of the turns to judge; by default every reply",
 }
 """Fields of a conversation, which :func:`grice.readers.from_record` reads with all others."""
@@ -66,7 +66,7 @@ class Talk(BaseModel):
     )
 
     def chosen(self, loaded: Sequence[str]) -> tuple[str, ...]:
-        """Return the metrics that are asked for, in the order in which they are loaded."""
+        """Return the requested metrics, in the order in which they are loaded."""
         for place, name in enumerate(self.metrics):
             if name not in loaded:
                 what = f"metric {name[:100]!r} is not loaded here{did_you_mean(name, loaded)}"
@@ -75,7 +75,7 @@ class Talk(BaseModel):
         return tuple(name for name in loaded if not self.metrics or name in self.metrics)
 
     def one(self, limits: Limits, **further: list[Any]) -> Conversation:
-        """Return the one conversation; items of further fields count as turns."""
+        """Return the only conversation; items of further fields count as turns."""
         if self.conversations is not None:
             what = "one conversation is expected here"
             raise Refused(400, what, where="conversations", do="send its turns or messages")
@@ -84,7 +84,7 @@ class Talk(BaseModel):
         return built
 
     def all(self, limits: Limits) -> list[Conversation]:
-        """Return the conversations: those listed, or the one that the request is."""
+        """Return the conversations of the list, or that of the request itself."""
         if self.conversations is None:
             return [self.one(limits)]
         built = [
@@ -96,7 +96,7 @@ class Talk(BaseModel):
 
 
 class Reply(Talk):
-    """A conversation, and which of its turns is explained."""
+    """A conversation, and the turn to explain."""
 
     model_config = _config("/explain")
     turn: int = Field(-1, description="index of the reply, from 0; by default the last turn")
@@ -108,28 +108,28 @@ class Reply(Talk):
         last = len(conversation.turns) - 1
         if not -1 <= self.turn <= last:
             do = "count from 0, or leave it out for the last"
-            raise Refused(400, f"no turn {self.turn}: they are 0 to {last}", where="turn", do=do)
+            raise Refused(400, f"no turn {self.turn}: turns are 0 to {last}", where="turn", do=do)
         return replace(conversation, targets=(last if self.turn == -1 else self.turn,))
 
 
 class Reviewed(Talk):
-    """Conversations, and how many of their replies a person looks at."""
+    """Conversations, and the number of replies to list."""
 
     model_config = _config("/review")
-    top: int = Field(20, description="how many are returned; by default 20")
+    top: int = Field(20, description="maximum number of replies; by default 20")
 
 
 class Candidates(Talk):
-    """A conversation, what may follow it, and how one of these is chosen."""
+    """A conversation, candidate replies, and how they are ranked."""
 
     model_config = _config("/rerank")
-    candidates: list[Any] = Field(description="texts that may follow the last turn")
+    candidates: list[Any] = Field(description="candidates for the turn after the last one")
     blend: Rule = Field("mean", description="mean, geometric, min or max")
     weights: dict[str, float] = Field({}, description="weights of metrics in the blend")
     vetoes: dict[str, float] = Field(
-        {}, description="a candidate below this value of a metric comes last"
+        {}, description="a candidate below this value of a metric is ranked last"
     )
-    held_out: list[str] = Field([], description="metrics that are run and take no part")
+    held_out: list[str] = Field([], description="metrics that do not affect the order")
 
     def blended(self) -> Blend:
         """Return how the scores of a candidate become one value."""
@@ -145,7 +145,7 @@ def _built(record: dict[str, Any], name: str, inside: str) -> Conversation:
 
 def _check_size(count: int, limits: Limits) -> None:
     if count > limits.turns:
-        what = f"{plural(count, 'turn')}, where {limits.turns:,} are taken at a time"
+        what = f"{plural(count, 'turn')}; the limit is {limits.turns:,}"
         do = "send them in several requests, or use the command line for files"
         raise Refused(413, what, where="conversations", do=do)
 
@@ -157,14 +157,14 @@ class Scored(msgspec.Struct, frozen=True):
 
 
 class Explained(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Scores of one reply, and by metric the changes that would lift them."""
+    """Scores of one reply, and by metric the changes that would raise them."""
 
     scores: list[Score]
     changes: dict[str, Any] | None = None
 
 
 class Failed(msgspec.Struct, frozen=True):
-    """The body of an answer that is an error: what was found, where, and what to do."""
+    """The body of an error: problem, place, and what to do."""
 
     error: dict[Literal["what", "where", "do"], str]
 
@@ -174,7 +174,7 @@ ANSWERS = {"/score": Scored, "/explain": Explained, "/review": Review, "/rerank"
 
 
 class Refused(HTTPException):
-    """A request that is not answered with what it asks for."""
+    """A refused request."""
 
     def __init__(
         self, status: int, what: str, *, where: str = "request", do: str, retry: int | None = None
@@ -183,7 +183,7 @@ class Refused(HTTPException):
         if status == 401:
             headers["WWW-Authenticate"] = "Bearer"
         if status in (408, 413):
-            headers["Connection"] = "close"  # what is left of the body is not read
+            headers["Connection"] = "close"  # the rest of the body is not read
         super().__init__(status, what, headers)
         self.body = Failed({"what": what, "where": where, "do": do})
 

@@ -92,14 +92,14 @@ class Engine:
 
     async def _done(self, job: _Job) -> Any:  # noqa: ANN401 - of any job
         if not self.ready:
-            raise Refused(503, "the service is ending", do="ask another one", retry=1)
+            raise Refused(503, "the service is shutting down", do="ask another instance", retry=1)
         self._waiting += job.turns
         self._jobs.put_nowait(job)
         try:
             return await asyncio.wait_for(job.done, self._seconds)
         except TimeoutError:
             what = f"not scored within {self._seconds:g} seconds"
-            do = "ask for fewer turns at a time, or again later"
+            do = "send fewer turns per request, or retry later"
             raise Refused(503, what, do=do, retry=1) from None
 
     async def _work(self) -> None:

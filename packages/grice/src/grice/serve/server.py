@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 BACKLOG = 2048
 IDLE_SECONDS = 15
 ENDING_SECONDS = 120
-"""How long accepted requests may take once the service is told to end."""
+"""Seconds for accepted requests after the service is told to stop."""
 
 
 def serve(
     app: Starlette, *, host: str, port: int, limits: Limits, begun: Callable[[str], None]
 ) -> None:
-    """Serve until a signal ends it, after the accepted requests; ``begun`` gets the address."""
+    """Serve until a signal, then finish accepted requests; ``begun`` gets the address."""
 
     class Server(uvicorn.Server):
         """A server that announces its address, and ends normally by a signal."""
@@ -42,7 +42,7 @@ def serve(
         def capture_signals(self) -> Iterator[None]:
             with super().capture_signals():
                 yield
-                self._captured_signals.clear()  # not raised again once all is finished
+                self._captured_signals.clear()  # not raised again after a normal end
 
     config = uvicorn.Config(
         app,
@@ -61,7 +61,7 @@ def serve(
         listening = socket.create_server((host, port), family=family, backlog=BACKLOG)
     except (OSError, OverflowError) as error:
         reason, do = os_reason(error), "name another with --port, or --host"
-        raise InputError(f"{host}:{port}: cannot be listened on: {reason}; {do}") from None
+        raise InputError(f"{host}:{port}: cannot listen there: {reason}; {do}") from None
     # asyncio does not set it on connections of a socket made elsewhere: the head and the body of an
     # answer would be 40 ms apart.
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -1,4 +1,4 @@
-"""A check for the tests of plug-ins: the rules that metrics keep.
+"""Conformance test of metrics, for the tests of plug-ins.
 
 In a plugin's tests::
 

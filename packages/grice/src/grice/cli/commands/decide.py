@@ -37,11 +37,11 @@ def compare(
 
     Args:
         baseline (A.jsonl): scores to compare with; of another tool: FILE#COLUMN
-        other (B.jsonl): scores of the same items, changed
-        difference (D): smallest difference worth finding; default: the one that was found
-        moved (N): conversations to name
+        other (B.jsonl): scores of the other version for the same conversations
+        difference (D): smallest relevant difference, for the sample size; default: the observed one
+        moved (N): number of changed conversations to list
         texts (CHATS): the scored conversations, to show the judged replies
-        seed: permutation tests and resamples
+        seed: permutation tests and resampling
     """
     from grice.evaluation.compare import compare
 
@@ -64,7 +64,7 @@ def compare(
 def _compare_view(result: CompareResult) -> View:
     yield Lines([f"{result.other} against the baseline {result.baseline}"], style="bold")
     if not result.paired:
-        yield Lines(["they share no conversation: means over the conversations of each, unpaired"])
+        yield Lines(["no conversation in common: means over the conversations of each, unpaired"])
     columns = ("metric", "baseline", "other", "difference", "95 % interval", "p (Holm)", "d_z", "n")
     yield Table(columns, map(_compared, result.metrics))
     for metric in result.metrics:
@@ -146,12 +146,12 @@ def gate(
             may be repeated
         max_share_below (METRIC:VALUE=SHARE): fail if more than SHARE of the items may score below
             VALUE (upper end of the 95 % interval); may be repeated
-        max_failed ([METRIC=]SHARE): most scores that may have failed, of all metrics or of one
-        max_abstained ([METRIC=]SHARE): most scores that may be abstained, of all metrics or of one
+        max_failed ([METRIC=]SHARE): largest share of failed scores, of all metrics or of one
+        max_abstained ([METRIC=]SHARE): largest share of abstained scores, of all metrics or of one
         max_drop ([METRIC=]DROP): fail if the mean may be more than DROP below that of the baseline
             (lower end of the interval of the difference), for all metrics or for one
         baseline (OLD.jsonl): the scores of an earlier run, for --max-drop
-        allow_uncertain: pass a check whose estimate passes and whose interval does not
+        allow_uncertain: pass a check if its estimate passes but its interval includes the threshold
         junit (FILE.xml): write JUnit XML
         markdown (FILE.md): write a summary
     """
@@ -226,19 +226,19 @@ def rerank(
     """Choose the best of several candidate replies by metrics.
 
     Args:
-        files (FILE): conversations whose last turn is to be answered, each with a field of
-            candidates; - for stdin
-        candidates (FIELD): the field
+        files (FILE): conversations to continue, each with a field of candidate replies; - for
+            stdin
+        candidates (FIELD): name of that field
         blend: combination of several metrics
         weight (METRIC=WEIGHT): of a metric in the blend (default 1); may be repeated
         veto (METRIC=VALUE): a candidate below VALUE is ranked after all others; may be repeated
-        held_out (NAMES): metrics that are run and shown, and not used for the choice
-        output: a context a line, its candidates ranked; or the pairs
+        held_out (NAMES): metrics that are computed and shown but not used for the choice
+        output: one line per context with its ranked candidates; with --pairs one line per pair
         pairs: preference pairs for training, the best and the worst candidate of each context:
             prompt, chosen, rejected
-        margin (M): of pairs: least difference of the two values (default 0.1)
-        length_ratio (R): of pairs: the longer reply has at most R times the words of the shorter
-        agreement: of pairs: no metric may prefer the rejected reply
+        margin (M): for pairs: smallest difference of the two values (default 0.1)
+        length_ratio (R): for pairs: the longer reply has at most R times the words of the shorter
+        agreement: for pairs: no metric may prefer the rejected reply
     """
     from grice.evaluation.rerank import Blend, preferences, rerank
     from grice.scoring.api import default_preset, named_preset
@@ -248,7 +248,7 @@ def rerank(
     filters |= {"agreement": True} if agreement else {}
     given = ", ".join(f"--{name.replace('_', '-')}" for name in filters)
     if given and not pairs:
-        raise InputError(f"{given}: only pairs are filtered; give --pairs, too")
+        raise InputError(f"{given}: only pairs are filtered; add --pairs")
     weights = dict(named_number("--weight", text) for text in weight)
     vetoes = dict(named_number("--veto", text) for text in veto)
     chosen = names(scoring.metrics)
@@ -292,14 +292,14 @@ def _ranked_view(ranked: Sequence[Ranked], top: int) -> View:
             if candidate.vetoed:
                 reasons.append(f"vetoed by {', '.join(candidate.vetoed)}")
             yield Lines(reasons, indent=8, style="italic")
-        left_out = (f"{metric} has no part: {why}" for metric, why in item.left_out.items())
+        left_out = (f"{metric} not used: {why}" for metric, why in item.left_out.items())
         yield Lines(left_out, indent=3, style="dim")
     if len(ranked) > top:
         more = f"… and {plural(len(ranked) - top, 'context')}: -o FILE.jsonl"
         yield Lines([more], style="dim")
     others = sum(item.best.index != 0 for item in ranked)
     undecided = sum(item.tied > 1 for item in ranked)
-    counts = f"not the first candidate is best in {others:,}; tied in {undecided:,}"
+    counts = f"a later candidate is best in {others:,}; tied in {undecided:,}"
     yield Lines([f"{plural(len(ranked), 'context')}; {counts}"], style="bold")
 
 
@@ -336,7 +336,7 @@ def calibrate(
     Args:
         files (FILE): LABELS.jsonl OUT.jsonl to fit a map; with --apply OUT.jsonl alone; scores of
             another tool are FILE#COLUMN
-        output: the map; with --apply the calibrated scores, a line each
+        output: the map; with --apply the calibrated scores, one per line
         apply (MAP.json): apply this map
         metrics: all by default
         seed: every split

@@ -65,14 +65,14 @@ def meta_eval(
     """Correlate metrics with human ratings, beside trivial baselines.
 
     Args:
-        names_ (METRIC): metrics to judge, by default those of grice score; the trivial baselines
+        names_ (METRIC): metrics to evaluate, by default those of grice score; the trivial baselines
             are always included; list alone lists the rated sets
         on (SET[:ASPECT]): rated sets, files of your own, or all; aspects after a colon:
             fed_turn:relevant,fluent or fed_turn:all
         scores ([SET=]FILE): take scores from this file of grice score (of another tool:
             FILE#COLUMN) instead of computing them
         baseline (METRIC): the trivial baseline to compare with
-        kendall: Kendall's tau-b too
+        kendall: also Kendall's tau-b
         seed: resamples
         csv (FILE): write CSV
         latex (FILE): write LaTeX
@@ -85,7 +85,7 @@ def meta_eval(
     if not on:
         files = [name for name in names_ if Path(name).is_file()]
         given = f"--on {shlex.join(files)}" if files else "--on SET …, --on FILE or --on all"
-        raise InputError(f"say what to judge on: {given}; grice meta-eval list names the sets")
+        raise InputError(f"no rated set given: add {given}; grice meta-eval list shows the sets")
     judged = [*dict.fromkeys([*names(",".join(names_)), *names(scoring.metrics)])]
     if not judged and not scores:
         judged = list(scoring.registry.defaults())
@@ -128,7 +128,7 @@ def _block_view(block: Block) -> View:
     if block.ceiling is not None:
         about.append(f"ceiling (Pearson) {block.ceiling.value:.2f}{_bounds(block.ceiling)}")
     if block.judge is not None:
-        about.append(f"one judge (Spearman) {block.judge.value:.2f}")
+        about.append(f"one annotator (Spearman) {block.judge.value:.2f}")
     about += [f"baseline: {block.baseline}", "in brackets 95 % intervals"]
     yield Lines(filter(None, ["; ".join(about), block.note]), "dim", longest=LONGEST)
     columns = ("metric (trivial dim)", "Spearman", "Pearson", "to baseline", "rank", "abst.")
@@ -141,7 +141,7 @@ def _block_view(block: Block) -> View:
         yield Table(("controlling for", *given), map(_controlled, rows))
     systems = [row for row in block.rows if row.system_spearman is not None]
     if systems and block.system_count < 4:
-        yield Lines(["no correlation of systems: at least 4 are needed"], indent=2)
+        yield Lines(["no correlation of systems: at least 4 systems are needed"], indent=2)
     elif systems:
         title = f"between {block.system_count} systems"
         cells = (
@@ -204,12 +204,12 @@ def _bounds(estimate: Estimate) -> str:
 LOCAL = ("relevance", "engagement", "commonsense")
 """Shipped metrics that judge replies."""
 UNLIMITED = 500
-"""Requests up to which an audit needs no limit."""
+"""Largest number of requests of an audit without --limit-requests."""
 LEGEND = (
     "Spearman: agreement with people; log_length is a trivial baseline",
-    "padding: change of the score by words that say nothing; above 0 is verbosity bias",
-    "injections: texts that ask for a good score, on the replies that people rated lowest;",
-    "the control asks for nothing: a score that rises by it rises by length",
+    "padding: change of the score by words without content; above 0 is verbosity bias",
+    "injections: texts that ask for a good score, added to the replies with the lowest ratings;",
+    "the control asks for nothing and shows the effect of length",
 )
 
 
@@ -224,13 +224,13 @@ def audit(
     cache: Path | None = None,
     output: OutputPath | None = None,
 ) -> Output:
-    """Measure how well an LLM judge or a preset agrees with people, and what misleads it.
+    """Measure how well an LLM judge or a preset agrees with people, and its biases.
 
     Args:
         reference (REFERENCE): a judge, openai:MODEL@URL, or a preset such as small or medium
         metrics: those of the judge or the preset that judge replies, by default
         items (N): rated replies, of the 100 that ship
-        repeats (N): how often a judge is asked the same
+        repeats (N): how often each request to a judge is repeated
         output (OUT.json): all figures as one JSON object
     """
     from grice.evaluation.audit import BASELINE, audit, rated_replies
@@ -266,7 +266,7 @@ def audit(
         elif endpoints.dry_run:
             return Output([()], [Lines(["nothing would be sent"])])
         shipped = () if reference == SMALL else LOCAL
-        # Without a cache, so that it is timed.
+        # Without a cache, so that the times are real.
         beside = stack.enter_context(load(*shipped, BASELINE, mode=mode, cache=None))
         try:
             result = audit(reference, grader, beside, replies, repeats=repeats)
@@ -289,7 +289,7 @@ def _wanted(registry: Registry, reference: str, asked: Sequence[str]) -> Sequenc
         )
     for name in asked:
         if registry.named(name).judges != "response":
-            raise MetricError(f"{name} judges conversations: an audit is of metrics of replies")
+            raise MetricError(f"{name} judges conversations: only metrics of replies are audited")
     its_own = named_preset(reference).metrics
     known = its_own if reference.startswith(ENDPOINT) else (*LOCAL, *its_own)
     return asked or [name for name in known if registry.named(name).judges == "response"]
@@ -335,7 +335,7 @@ def _judges_view(judges: Sequence[MetricAudit]) -> Iterator[Lines | Table]:
         figures = (row.same, row.first, row.own, row.changed)
         cells = ("–" if each is None else with_interval(each, ".2f") for each in figures)
         rows.append((row.metric, *cells, number(row.deviation)))
-    yield Lines(["two replies compared in both orders; the same asked again"], style="bold")
+    yield Lines(["two replies compared in both orders; the same request repeated"], style="bold")
     yield Table(("judge", "same", "first", "own", "changed", "deviation"), rows)
     legend = (
         "same: the same answer in both orders; first: answers for the reply shown first, 0.5 is "
@@ -365,16 +365,16 @@ def perturb(
     output: OutputPath | None = None,
     scoring: Scoring,
 ) -> Output | int:
-    """Break conversations on purpose and record each change.
+    """Perturb conversations and record each change.
 
     Args:
-        files (FILE): conversations; list, or none, lists the kinds
+        files (FILE): conversations; list, or no file, lists the perturbations
         kind (NAME): perturbation or mixture; may be repeated; default deam
         seed: every choice
-        score (METRICS): print for each of these metrics the share of broken conversations that
+        score (METRICS): print for each of these metrics the share of perturbed conversations that
             score lower
         resource (NAME=VALUE): file or model that a kind of a plug-in reads; may be repeated
-        output: a conversation a line; default: standard output
+        output: one conversation per line; default: standard output
     """
     from grice.evaluation.perturbed import judge_pairs, perturbed_pairs
     from grice.perturb import material_for, named
@@ -417,8 +417,8 @@ def _perturbed(
             written += 1
             yield perturbed
         whole = len(sound) - written
-        left = f"; nothing to break in {whole:,}: left out" if whole else ""
-        note(f"{kind.name}: {written:,} of {plural(len(sound), 'conversation')} broken{left}")
+        left = f"; {whole:,} without a change left out" if whole else ""
+        note(f"{kind.name}: {written:,} of {plural(len(sound), 'conversation')} perturbed{left}")
 
 
 def _perturbed_view(block: PerturbedBlock) -> View:

@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 
 COLUMNS = ("model", "here", "licence", "to fetch", "on disk", "in memory")
 MORE = (
-    "grice models list NAME says more, and how to fetch one; – is not known or not measured",
-    "get medium or get large fetches what that preset needs; get model:NAME one model",
+    "grice models list NAME shows details; – : not known or not measured",
+    "get medium and get large fetch the models of a preset; get model:NAME fetches one model",
 )
 
 
 def list_(names: Sequence[str] = ()) -> Output:
-    """Models of the index and those that are here.
+    """List the models of the index and the installed ones.
 
     Args:
-        names (NAME): models; none means all
+        names (NAME): models; default: all
     """
     from grice.models.store import list_models
 
@@ -57,7 +57,7 @@ def _details(model: ModelInfo) -> Iterator[Lines]:
         f"n {one.n:,}{f' ({one.command})' if one.command else ''}"
         for one in model.measured
     ]
-    unmeasured = "agreement with people: not measured of the model alone; of presets in "
+    unmeasured = "agreement with people: not measured for this model alone; for presets see "
     lines = [
         f"what: {model.summary} ({model.kind})",
         f"here: {model.folder}" if model.folder else f"fetch it: {model.command}",
@@ -95,14 +95,14 @@ def add(
     file: Sequence[str] = (),
     kind: str = "causal-lm",
 ) -> Output:
-    """Take a model that is in no index.
+    """Install a model that is not in the index.
 
     Args:
         source (SOURCE): a model, a folder with config.json, *.safetensors and tokenizer.json, a
             GGUF file, or hf:OWNER/NAME@COMMIT
-        licence (SPDX): licence of the weights; default: that of a model
-        name (NAME): name of the new model; default: as its source
-        file (PATH): hf: take this file of the repository, such as a GGUF file; may be repeated
+        licence (SPDX): licence of the weights; default: that of the source model
+        name (NAME): name of the new model; default: that of its source
+        file (PATH): of hf: only this file, such as a GGUF file; may be repeated
         kind (KIND): type of the new model, such as transformers-nli or onnx-encoder
     """
     from grice.models.download import add_model
@@ -112,7 +112,7 @@ def add(
 
 
 def _places(models: Mapping[str, Path], more: Iterable[str] = ()) -> Output:
-    """Show the folders of models, and how they are named in options."""
+    """Show the folders of models and their references for options."""
     lines = [f"{name}: {folder}\nuse it as model:{name}\n" for name, folder in models.items()]
     rows = [{"name": name, "folder": str(folder)} for name, folder in models.items()]
     return Output(rows, [*lines, Lines(more)])
@@ -147,16 +147,16 @@ def rm(names: Sequence[str]) -> Output:
 
 
 def use(preset: str | None = None) -> Output:
-    """Choose the preset of all runs.
+    """Set the default preset.
 
     Args:
-        preset (PRESET): small, medium, large or your own; none: show
+        preset (PRESET): small, medium, large or your own; without one, show the presets
     """
     from grice.scoring.api import default_preset, find_presets, named_preset, set_default
 
     if preset is not None:
         file = set_default(preset)
-        line = f"models: {preset}, for every run that says nothing else ({file})"
+        line = f"default preset: {preset} ({file})"
         return Output([{"name": preset, "file": str(file)}], [Lines([line])])
     chosen = default_preset()
     presets = [named_preset(name) for name in sorted(find_presets())]
@@ -175,7 +175,7 @@ SHIPPED = "builtin:atomic"
 
 
 def info(kb: str = SHIPPED) -> Output:
-    """How many triples there are, by relation and by source.
+    """Count triples by relation and by source.
 
     Args:
         kb (KB): MY.tsv with triples of your own, merged with the shipped ones
@@ -206,18 +206,18 @@ def find(
     kb: str = SHIPPED,
     k: Count = 10,
 ) -> Output:
-    """Triples that hold all words, or words that begin so.
+    """Search for triples that contain all words or prefixes.
 
     Args:
         text (WORD): words of head and tail
-        near: instead: heads nearest to the words as an event
-        exact: head or tail is exactly the words
+        near: show the heads nearest to the words in meaning instead
+        exact: head or tail equals the words
         kb (KB): MY.tsv with triples of your own, merged with the shipped ones
-        k (N): at most
+        k (N): maximum number
     """
     terms = [word for part in text for word in part.split()]
     if not terms:
-        raise InputError("nothing to find: give words, such as grice kb find bake cake")
+        raise InputError("no search words: give some, as in grice kb find bake cake")
     with _opened(kb) as (knowledge, _):
         if near:
             (heads,) = knowledge.nearest([" ".join(text)], k)
@@ -225,7 +225,7 @@ def find(
         triples = knowledge.exact(" ".join(terms), k) if exact else knowledge.find(terms, k)
     if not triples:
         phrase = (" " if exact else " and ").join(terms)
-        return Output([], [Lines([f"no triple holds {phrase}; try --near"], style="yellow")])
+        return Output([], [Lines([f"no triple contains {phrase}; try --near"], style="yellow")])
     return listing(
         {name: getattr(triple, name) for name in ("head", "relation", "tail", "source")}
         for triple in triples
@@ -235,14 +235,14 @@ def find(
 def tails(
     head: str, relation: str, *, like: str | None = None, kb: str = SHIPPED, k: Count = 10
 ) -> Output:
-    """The known tails of a head, and of heads like it.
+    """List the tails of a head and of similar heads.
 
     Args:
         head (HEAD): an event, such as 'PersonX bakes a cake'
         relation (RELATION): such as xWant
-        like (TAIL): those most like this one
+        like (TAIL): only the tails most similar to this one
         kb (KB): MY.tsv with triples of your own, merged with the shipped ones
-        k (N): at most
+        k (N): maximum number
     """
     from grice.data import Triple
 
@@ -252,7 +252,7 @@ def tails(
         else:
             known = knowledge.nearest_tails(Triple(head, relation, like), k)
     if not known:
-        return Output([], [Lines([f"nothing is known under {relation}"], style="yellow")])
+        return Output([], [Lines([f"no tails for relation {relation}"], style="yellow")])
     return listing(known)
 
 
@@ -266,8 +266,8 @@ def _opened(kb: str) -> Iterator[tuple[StoredKnowledge, str]]:
     with opened_models() as models:
         knowledge = models.load(reference)
         if not isinstance(knowledge, StoredKnowledge):
-            raise InputError(f"{reference}: holds no known triples")
+            raise InputError(f"{reference}: is not a knowledge base")
         yield knowledge, models.folder(reference).card.licence
 
 
-kb = SimpleNamespace(HELP="search the knowledge base of commonsense", ACTIONS=(info, find, tails))
+kb = SimpleNamespace(HELP="search the commonsense knowledge base", ACTIONS=(info, find, tails))

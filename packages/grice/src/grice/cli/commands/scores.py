@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from grice.tables import View
 
 FIRST = 5
-"""Replies that are named as those to check first, and unreadable records that are shown."""
+"""Number of replies listed to check first, and of unreadable records that are shown."""
 
 
 def score(
@@ -69,7 +69,7 @@ def score(
     Args:
         files (FILE): conversations in any known format, gzipped or not; a directory; a URL of a
             store, such as s3://…; - for standard input
-        output (OUT.jsonl): a score a line, or a table (.parquet, .arrow); the summary is printed
+        output (OUT.jsonl): a score per line, or a table (.parquet, .arrow); the summary is printed
         bad_records: skip and count a record that cannot be read (exit status 4), or end the run (2)
         resume: finish the interrupted run of OUT.jsonl (the default)
         sample (N): score N conversations, drawn at random, instead of all
@@ -148,7 +148,7 @@ def score(
 def _plan(run: Run, asking: Sequence[LoadedMetric], grader: Grader) -> Output:
     """Estimate the requests to endpoints; only metrics that send some are run."""
     if not asking:
-        return Output([], [Lines(["no metric asks an endpoint: nothing would be sent"])])
+        return Output([], [Lines(["no metric uses an endpoint: nothing would be sent"])])
     for _ in run:
         pass
     summary = run.summary
@@ -304,10 +304,10 @@ def explain(
 
     Args:
         turns (TURN): the texts, one argument a turn; the last one is the reply
-        file (FILE): take the conversation from this file
+        file (FILE): read the conversation from this file
         id_ (ID): id of the conversation in the file
         turn (N): index of the reply, from 0
-        what_if: also try which single change of knowledge or text would lift the score
+        what_if: also try which single change of knowledge or text would raise the score
     """
     from grice.evaluation.perturbed import counterfactuals
     from grice.readers import find_conversation
@@ -376,13 +376,13 @@ def _described(evidence: Evidence, texts: Sequence[str]) -> list[str]:
 
 def _changes_view(changes: Mapping[str, Sequence[Counterfactual]]) -> View:
     for metric, tried in changes.items():
-        yield Lines([f"what would lift {metric}"], style="bold")
+        yield Lines([f"changes that would raise {metric}"], style="bold")
         lines = []
         best = {change.kind: change for change in reversed(tried)}
         for change in sorted(best.values(), key=lambda change: -change.lift):
             what = "knowing" if change.kind == "knowledge" else "without the words"
             lines.append(f"{change.value:.3f}  ({change.lift:+.3f})  {what}: {change.change}")
-        yield Lines(lines or ["no single change that was tried"], indent=2)
+        yield Lines(lines or ["none of the changes that were tried"], indent=2)
 
 
 def _conversation(texts: Sequence[str], *, is_placed: bool) -> Conversation:
@@ -401,7 +401,7 @@ def _conversation(texts: Sequence[str], *, is_placed: bool) -> Conversation:
             "it holds several"
         )
     if is_placed:
-        raise InputError("--id and --turn look into --file FILE: name it")
+        raise InputError("--id and --turn need --file FILE")
     turns = tuple(Turn("AB"[i % 2], text) for i, text in enumerate(texts))
     return Conversation("talk", turns, targets=(len(turns) - 1,))
 
@@ -422,7 +422,7 @@ def review(
     Args:
         scores (OUT.jsonl): scores of grice score; - for stdin
         conversations (FILE): the conversations that were scored, to show the texts
-        output: a reply a line
+        output: one reply per line
     """
     from grice.evaluation.review import review
 
@@ -451,7 +451,7 @@ def _flagged_view(item: FlaggedTurn) -> Iterator[Lines]:
 
     place = f"{item.conversation} #{item.turn}"
     yield Lines([f"{item.rank}. {item.certainty} {item.headline}, {place}"], style="bold")
-    # A reader must see the tags and tokens that a finding is about.
+    # Keep the tags and tokens that a finding is about visible.
     reply = item.reply if item.findings else as_read(item.reply)
     texts = (as_read(item.before), reply)
     yield Lines([f"> {one_line(text, TURN_WIDTH)}" for text in texts if text], indent=3)

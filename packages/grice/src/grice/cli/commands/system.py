@@ -61,10 +61,10 @@ def _list_view(registry: Registry) -> View:
         (f"{each.name}{'*' * each.default}", each.judges, each.summary, registry.origins[each.name])
         for each in metrics
     ]
-    yield Table(("metric", "judges", "what it tells", "from"), rows, words=4)
-    yield Lines(["* scored unless told otherwise; grice list METRIC tells more"])
+    yield Table(("metric", "judges", "measures", "from"), rows, words=4)
+    yield Lines(["* runs by default; grice list METRIC shows details"])
     formats = [(name, known.summary) for name, known in find_formats().formats.items()]
-    yield Table(("format", "what it is"), formats, words=2)
+    yield Table(("format", "description"), formats, words=2)
 
 
 def _metric_view(metric: Metric) -> View:
@@ -136,29 +136,29 @@ def _diagnosis_view(diagnosis: Diagnosis) -> View:
     if diagnosis.arrangements:
         talks = f"{diagnosis.conversations} conversations"
         run = f"{diagnosis.mode}, {talks}, {diagnosis.seconds:.1f} s"
-        yield Lines([f"Same bits as all scored together? ({run})"], style="bold")
+        yield Lines([f"Bit-identical to one batch? ({run})"], style="bold")
         rows = []
         for each in diagnosis.arrangements:
-            # Scores may differ in their evidence alone.
+            # Only the evidence may differ, with equal scores.
             gap = f"{each.differing:,} by {each.largest:.1g}" if each.differing else "none"
             rows.append((each.metric, each.arrangement, f"{each.scores:,}", gap))
         yield Table(("metric", "arrangement", "scores", "that differ"), rows, words=2)
     yield Lines(diagnosis.problems, style="bold red")
     broken = dict.fromkeys(tried.metric for tried in diagnosis.arrangements if tried.differing)
     if diagnosis.holds:
-        verdict = "The guarantee holds: the same bits in any batch, order and number of workers."
+        verdict = "Scores are bit-identical in any batch, in any order, with any number of workers."
     elif broken:
         verdict = (
-            f"The guarantee does not hold here for {', '.join(broken)}. Report it with the output "
+            f"Scores are not bit-identical here for {', '.join(broken)}. Report it with the output "
             "of grice doctor --json."
         )
     else:
-        verdict = "The problems above keep grice from scoring as it should."
+        verdict = "Scoring is not possible until the problems above are solved."
     yield Lines([verdict], style="bold green" if diagnosis.holds else "bold red")
 
 
 KEY = "GRICE_SERVE_KEY"
-"""Variable with the key that each request has to carry."""
+"""Environment variable with the API key that every request must send."""
 
 
 def serve(
@@ -186,8 +186,8 @@ def serve(
     key = os.environ.get(KEY)
     if key is not None and not (key.isascii() and key.isprintable() and key.strip() == key != ""):
         raise InputError(
-            f"{KEY} holds no key: set it to printable ASCII without spaces around it, such as the "
-            "output of openssl rand -hex 32, or unset it to answer everybody"
+            f"{KEY} is no valid key: set it to printable ASCII without spaces around it, such as "
+            "the output of openssl rand -hex 32, or unset it to accept requests without a key"
         )
     with load_grader(scoring, speaker) as grader:
         if check:
@@ -205,5 +205,5 @@ def serve(
 def check_output(rows: Sequence[Mapping[str, Any]]) -> Output:
     """Return the answers of a check; the status is 1 if a request failed."""
     answered = all(row["status"] == 200 for row in rows)
-    verdict = "Everything is answered." if answered else "Not everything is answered."
+    verdict = "All requests were answered." if answered else "Some requests failed."
     return listing(rows, verdict, status=DONE if answered else UNMET)
