@@ -1,7 +1,5 @@
 """Studies for tests, and somebody who opens their pages without a network."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from contextlib import contextmanager

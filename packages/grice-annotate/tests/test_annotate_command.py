@@ -1,7 +1,3 @@
-"""The command: begin, export, agreement, and what it says of what cannot be."""
-
-from __future__ import annotations
-
 import json
 import re
 import signal

@@ -1,7 +1,3 @@
-"""Pages: nobody gets in without a link, nothing of a text is run, nothing foreign is taken."""
-
-from __future__ import annotations
-
 import html
 import re
 

@@ -1,7 +1,3 @@
-"""The model that writers of arguments try to fool."""
-
-from __future__ import annotations
-
 import pytest
 
 from grice.errors import ModelError

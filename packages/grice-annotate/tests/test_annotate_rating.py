@@ -1,7 +1,3 @@
-"""Ratings: what a page takes, what is written, and that the rest of grice reads it."""
-
-from __future__ import annotations
-
 import json
 import random
 

@@ -1,7 +1,3 @@
-"""Assignment of tasks and storage of answers, the same in every database."""
-
-from __future__ import annotations
-
 import os
 import pwd
 import shutil

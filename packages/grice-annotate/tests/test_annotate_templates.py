@@ -1,7 +1,3 @@
-"""Every template from first page to record: several judges, several stages, bad answers."""
-
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

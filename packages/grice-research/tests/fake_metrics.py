@@ -1,7 +1,5 @@
 """Metrics, encoder and context of benches that compute nothing."""
 
-from __future__ import annotations
-
 import gzip
 import json
 

@@ -1,7 +1,5 @@
 """Small made data sets of tasks, written as the published ones are laid out."""
 
-from __future__ import annotations
-
 import gzip
 from pathlib import Path
 

@@ -1,7 +1,3 @@
-"""The bench of ATOMIC-2020's queries, on a few queries written here."""
-
-from __future__ import annotations
-
 import gzip
 
 import numpy as np

@@ -1,7 +1,3 @@
-"""The bench of breakdowns: do turns that people call one score lower?"""
-
-from __future__ import annotations
-
 import pytest
 
 from fake_metrics import FakeContext, TurnMetric, figure_of, packed

@@ -1,7 +1,3 @@
-"""The bench of damaged conversations: are they scored below their originals?"""
-
-from __future__ import annotations
-
 import pytest
 
 from fake_metrics import FakeContext, packed

@@ -1,7 +1,3 @@
-"""The benches that show what metrics do not see: marked flaws, and trivial baselines."""
-
-from __future__ import annotations
-
 import random
 
 import pytest

@@ -1,7 +1,3 @@
-"""The bench of minimal pairs: how often the good reply scores higher than the bad one."""
-
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

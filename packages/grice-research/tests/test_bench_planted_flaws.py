@@ -1,7 +1,3 @@
-"""The bench of planted flaws: do orders of review put flawed replies first?"""
-
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

@@ -1,7 +1,3 @@
-"""The benches of tasks, run as a user runs them on small made data whose figures are known."""
-
-from __future__ import annotations
-
 import io
 import json
 from contextlib import redirect_stdout

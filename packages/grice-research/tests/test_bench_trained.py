@@ -1,7 +1,3 @@
-"""Benches print how far models were trained on the evaluated texts."""
-
-from __future__ import annotations
-
 import doctest
 import shutil
 

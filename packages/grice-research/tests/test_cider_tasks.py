@@ -1,7 +1,3 @@
-"""CIDER's tasks: the released files, questions and choices, answers and scores."""
-
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 

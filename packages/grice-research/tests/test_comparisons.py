@@ -1,7 +1,3 @@
-"""Stated limits of metrics follow from the recorded figures alone."""
-
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

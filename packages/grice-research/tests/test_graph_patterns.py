@@ -1,7 +1,3 @@
-"""A pattern keeps what a graph is like and forgets what it is about."""
-
-from __future__ import annotations
-
 import pytest
 
 from grice_tasks.explagraphs.graph import read_graph

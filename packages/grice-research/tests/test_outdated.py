@@ -1,7 +1,3 @@
-"""Figures of versions that do not ship are marked wherever they are shown."""
-
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

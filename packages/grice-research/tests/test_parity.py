@@ -1,7 +1,3 @@
-"""Published checkpoints on CTranslate2 give what plain transformers gives in float32, to 1e-5."""
-
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

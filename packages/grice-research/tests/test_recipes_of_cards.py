@@ -1,10 +1,3 @@
-"""Every recipe that the card of a shipped model names is there, with all that it imports.
-
-Recipes import torch and more, which need not be installed: their imports are read, not run.
-"""
-
-from __future__ import annotations
-
 import ast
 import re
 import shutil

@@ -1,7 +1,3 @@
-"""Scores that other authors released, figures on ratings alone, and measures of a column."""
-
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

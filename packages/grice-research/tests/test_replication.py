@@ -1,7 +1,3 @@
-"""Notes on figures beside printed ones; every recorded row has one."""
-
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

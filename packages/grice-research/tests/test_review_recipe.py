@@ -1,5 +1,3 @@
-"""The recipe of the order of review: weights of a fixed sign, and turns that may train."""
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,3 @@
-"""Data sets are fetched whole and right, or not at all."""
-
-from __future__ import annotations
-
 import gzip
 import hashlib
 import json

@@ -1,7 +1,3 @@
-"""``grice train`` as a user runs it: a table in, a report and a model out."""
-
-from __future__ import annotations
-
 import json
 import random
 import re

@@ -1,7 +1,3 @@
-"""``grice train guide`` as a user runs it, on a tiny decoder."""
-
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """Tiny random checkpoints of the kinds that papers publish, made with transformers."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,3 @@
-"""The commands of tasks keep the rules that hold for every command of grice."""
-
-from __future__ import annotations
-
 import json
 import re
 

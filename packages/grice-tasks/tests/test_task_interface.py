@@ -1,7 +1,3 @@
-"""Every task is one record of functions: read, predict, score, with baselines beside the score."""
-
-from __future__ import annotations
-
 import doctest
 import json
 from importlib import import_module

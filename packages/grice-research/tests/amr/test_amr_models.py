@@ -1,7 +1,3 @@
-"""AMR graphs as the sequences of models, and perturbation by models that were trained on them."""
-
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,3 @@
-"""Adapting a model: it learns what labels say, keeps what they do not, and reports honestly."""
-
-from __future__ import annotations
-
 import math
 import random
 

@@ -1,7 +1,3 @@
-"""Training data: refused input, and the result of good data."""
-
-from __future__ import annotations
-
 import json
 
 import pytest

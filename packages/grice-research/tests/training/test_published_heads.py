@@ -1,7 +1,3 @@
-"""``grice train`` of the published readers, writers and networks, on tiny random ones."""
-
-from __future__ import annotations
-
 import itertools
 import json
 

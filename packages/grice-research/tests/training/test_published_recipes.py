@@ -1,7 +1,3 @@
-"""Recipes of published systems and the command, without torch."""
-
-from __future__ import annotations
-
 import pytest
 
 from grice.cli import main

@@ -1,7 +1,3 @@
-"""``grice train`` of published systems, on tiny random networks."""
-
-from __future__ import annotations
-
 import json
 import tomllib
 

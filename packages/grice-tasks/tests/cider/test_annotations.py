@@ -1,7 +1,3 @@
-"""Annotated dialogues: read, checked, counted beside the paper's figures."""
-
-from __future__ import annotations
-
 import csv
 import gzip
 import json

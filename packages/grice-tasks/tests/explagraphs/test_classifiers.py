@@ -1,7 +1,3 @@
-"""The shipped classifiers and generator of graphs, and their parts."""
-
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

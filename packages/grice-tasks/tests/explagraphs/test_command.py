@@ -1,7 +1,3 @@
-"""``grice explagraphs``, and the files that it reads."""
-
-from __future__ import annotations
-
 import gzip
 import json
 import re

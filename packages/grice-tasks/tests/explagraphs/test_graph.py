@@ -1,7 +1,3 @@
-"""Graphs: read, written, ordered, drawn."""
-
-from __future__ import annotations
-
 import hashlib
 import re
 from html.parser import HTMLParser

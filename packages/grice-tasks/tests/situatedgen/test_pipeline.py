@@ -1,7 +1,3 @@
-"""From questions to a benchmark: statements, dates, marks, pairs, splits."""
-
-from __future__ import annotations
-
 import json
 
 import msgspec

@@ -1,7 +1,3 @@
-"""Texts whose tokens a function selects, samples, and alternatives."""
-
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,3 @@
-"""Guides: what they learn on a model whose answer is known, what they write, where they fit."""
-
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from msgspec.structs import replace

@@ -1,7 +1,3 @@
-"""``grice steer`` as a user runs it, on a tiny decoder."""
-
-from __future__ import annotations
-
 import io
 import json
 import sys

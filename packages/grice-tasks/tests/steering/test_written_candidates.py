@@ -1,7 +1,3 @@
-"""Candidates that a language model writes."""
-
-from __future__ import annotations
-
 import pytest
 
 from grice.data import Conversation, Turn

@@ -6,8 +6,6 @@ that R = 0.6 R + 0.2: the probability of the label is 0.5, and given the label `
 0.2 / 0.5 = 0.4 and ``a`` with 0.6.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from grice_tasks.steering.decoding import Continuation
