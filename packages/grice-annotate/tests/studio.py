@@ -3,7 +3,7 @@
 import asyncio
 import json
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from urllib.parse import urlencode
 
 import pytest
@@ -13,9 +13,6 @@ from grice.errors import GriceError
 from grice_annotate.app import application
 from grice_annotate.begin import Source, begun_study, settings_of
 from grice_annotate.templates import find_templates
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 class Reply(NamedTuple):
@@ -41,23 +38,17 @@ def ask(app, method, path, fields=None, *, body=b"", headers=()):
         sent.append(message)
 
     scope = {
-        "type": "http",
-        "http_version": "1.1",
-        "method": method,
-        "path": path,
-        "raw_path": path.encode(),
-        "query_string": query.encode(),
+        "type": "http", "http_version": "1.1", "scheme": "http", "method": method, "path": path,
+        "raw_path": path.encode(), "query_string": query.encode(),
+        "server": ("study", 80), "client": ("study", 1),
         "headers": [(b"host", b"study"), *((a.encode(), b.encode()) for a, b in headers)],
-        "scheme": "http",
-        "server": ("study", 80),
-        "client": ("study", 1),
-    }
+    }  # fmt: skip
     asyncio.run(app(scope, receive, send))
     answered = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
     return Reply(sent[0]["status"], answered, b"".join(part.get("body", b"") for part in sent[1:]))
 
 
-def write(path: Path, *records) -> str:
+def write(path, *records):
     path.write_text("".join(json.dumps(record) + "\n" for record in records), "utf-8")
     return str(path)
 

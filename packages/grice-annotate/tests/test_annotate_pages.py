@@ -65,15 +65,9 @@ def test_pages_run_and_show_nothing_but_the_studys_own_files(studio):
     assert ask(studio.app, "GET", "/assets/../app.py").status == 404
 
 
-@pytest.mark.parametrize(
-    "header",
-    [
-        ("sec-fetch-site", "cross-site"),
-        ("sec-fetch-site", "same-site"),
-        ("origin", "https://elsewhere"),
-        ("origin", "null"),
-    ],
-)
+@pytest.mark.parametrize("header", [("sec-fetch-site", "cross-site"), ("origin", "null"),
+                                    ("sec-fetch-site", "same-site"),
+                                    ("origin", "https://elsewhere")])  # fmt: skip
 def test_what_another_site_sends_is_refused(studio, header):
     task = studio.task("ann")["task"]
     fields = {"task": task, "aspect0": 3}
@@ -85,16 +79,9 @@ def test_what_another_site_sends_is_refused(studio, header):
 
 @pytest.mark.parametrize(
     ("body", "status"),
-    [
-        (b"x" * 300_000, 413),
-        (b"task=\xff\xfe", 400),
-        (b"a=1&" * 600, 400),
-        (b"", 409),
-        (b"task=99999", 409),
-        (b"task=-1", 409),
-        (b"task=1%2C2", 409),
-    ],
-)
+    [(b"x" * 300_000, 413), (b"task=\xff\xfe", 400), (b"a=1&" * 600, 400), (b"", 409),
+     (b"task=99999", 409), (b"task=-1", 409), (b"task=1%2C2", 409)],
+)  # fmt: skip
 def test_a_form_that_is_none_is_refused_and_nothing_is_kept(studio, body, status):
     studio.task("ann")
     reply = ask(studio.app, "POST", studio.path("ann"), body=body)

@@ -20,11 +20,6 @@ def test_an_endpoint_is_asked_with_belief_and_argument_as_data(tmp_path, monkeyp
     with stub, stance_model(stub.model) as predict:
         assert predict(BELIEF, ARGUMENT) == "counter"
     assert asked == [{"belief": BELIEF, "argument": ARGUMENT}]
-
-
-@pytest.mark.enable_socket
-def test_an_endpoint_that_gives_no_stance_is_an_error(tmp_path, monkeypatch):
-    monkeypatch.setenv("GRICE_CACHE", str(tmp_path))
     refused = pytest.raises(ModelError, match="the model gave no stance")
     with StubEndpoint(always="prose") as stub, stance_model(stub.model) as predict, refused:
         predict(BELIEF, ARGUMENT)

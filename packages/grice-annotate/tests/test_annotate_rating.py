@@ -105,15 +105,10 @@ def test_review_and_uncertain_orders_ask_for_those_items_first(tmp_path):
 
 @pytest.mark.parametrize(
     ("settings", "scale", "problem"),
-    [
-        ({}, (5, 1), "2 to 20 whole steps"),
-        ({}, (1, 1.5), "2 to 20 whole steps"),
-        ({}, (1, 99), "2 to 20 whole steps"),
-        ({"minutes": 0}, (1, 5), "above 0"),
-        ({"check_every": -1}, (1, 5), "no less"),
-        ({"aspects": ("a", "a")}, (1, 5), "named once"),
-    ],
-)
+    [({}, (5, 1), "2 to 20 whole steps"), ({}, (1, 1.5), "2 to 20 whole steps"),
+     ({}, (1, 99), "2 to 20 whole steps"), ({"minutes": 0}, (1, 5), "above 0"),
+     ({"check_every": -1}, (1, 5), "no less"), ({"aspects": ("a", "a")}, (1, 5), "named once")],
+)  # fmt: skip
 def test_settings_that_cannot_be_are_refused(settings, scale, problem):
     with pytest.raises(GriceError, match=problem):
         settings_of(settings, scale)
@@ -143,11 +138,8 @@ def test_the_ratings_of_deco_entered_by_the_pages_give_its_golden_agreement(
     records = []
     for number, row in enumerate(rows):
         said = [text for text in row["history"].split("</UTT>") if text.strip()]
-        turns = [
-            {"speaker": "AB"[place % 2], "text": text}
-            for place, text in enumerate([*said, row["response"]])
-        ]
-        records.append({"id": str(number), "turns": turns, "targets": [len(turns) - 1]})
+        turns = [*said, row["response"]]
+        records.append({"id": str(number), "turns": turns, "targets": [len(said)]})
     file = write(tmp_path / "deco.jsonl", *records)
     names = ("first", "second", "third")
 

@@ -3,8 +3,8 @@ import pwd
 import shutil
 import subprocess
 import tempfile
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -17,12 +17,8 @@ from studio import refused, studio_of, talks, write
 def postgres():
     """Start a server of our own, reached by a socket in a folder, and give its address."""
     psycopg = pytest.importorskip("psycopg")
-    found = shutil.which(
-        "initdb",
-        path=os.pathsep.join(
-            [*map(str, Path("/usr/lib/postgresql").glob("*/bin")), os.environ["PATH"]]
-        ),
-    )
+    places = [*map(str, Path("/usr/lib/postgresql").glob("*/bin")), os.environ["PATH"]]
+    found = shutil.which("initdb", path=os.pathsep.join(places))
     if found is None:
         pytest.skip("PostgreSQL is not installed")
     programs = Path(found).parent
@@ -152,11 +148,8 @@ def test_judges_who_answer_at_once_leave_no_task_with_too_many_answers(database,
             while (given := studio.study.next(judge)) is not None:
                 studio.study.submit(judge, given.task.id, {"overall": 3})
 
-        threads = [threading.Thread(target=work, args=[studio.judges[name]]) for name in names]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        with ThreadPoolExecutor(len(names)) as pool:
+            list(pool.map(work, [studio.judges[name] for name in names]))
         answers = studio.study.answers()
         assert len(answers) == len({(each.task, each.judge) for each in answers}) == 20
 

@@ -10,11 +10,9 @@ from studio import ask, refused, studio_of, talks, write
 
 TALK = {
     "id": "plants",
-    "turns": [
-        {"speaker": "Ann", "text": "Mine died 🌱 because I forgot to water them."},
-        {"speaker": "Bot", "text": "That is sad."},
-    ],
-}
+    "turns": [{"speaker": "Ann", "text": "Mine died 🌱 because I forgot to water them."},
+              {"speaker": "Bot", "text": "That is sad."}],
+}  # fmt: skip
 TEXT = "Ann: Mine died 🌱 because I forgot to water them.\nBot: That is sad."
 SAMPLE = {
     "id": "zoo",
@@ -169,9 +167,8 @@ def test_a_writer_has_so_many_tries_to_fool_the_model_and_others_say_the_stance(
         assert "you have 2 tries left" in reply.text
         assert "Zoos are good. / No.: <b>counter</b>" in studio.page("ann")
         assert studio.answer("ann", belief="Zoos are good.", argument="").status == 422
-        assert (
-            studio.answer("ann", belief="Zoos are good.", argument="A fool says so.").status == 303
-        )
+        reply = studio.answer("ann", belief="Zoos are good.", argument="A fool says so.")
+        assert reply.status == 303
         assert studio.answer("bo", stance="counter").status == 303
         [record] = studio.records()
     assert (record["fooled"], len(record["tries"]), record["stance"]) == (True, 2, "counter")

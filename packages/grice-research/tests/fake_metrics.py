@@ -8,6 +8,7 @@ import numpy as np
 from grice.data import Score, TurnEvidence
 from grice.errors import ModelError
 from grice.evaluation.review import open_stack
+from grice.scoring import load
 from grice_research.context import metric_and_preset
 from grice_research.figures import Figure
 from grice_research.runs import Run
@@ -34,6 +35,19 @@ class TurnMetric:
             for i in talk.targets or ():
                 value = float(i not in flawed)
                 yield Score(talk.id, i, metric, value, "ok", None, (), (), signature)
+
+
+class ValueMetric:
+    """Gives each reply, or each conversation as a whole, the value of a function of it."""
+
+    def __init__(self, name, value, whole=()):
+        self.name, self.value, self.whole = name, value, whole
+
+    def score(self, talks):
+        for talk in talks:
+            turn = None if self.name in self.whole else talk.targets[0]
+            value = float(self.value(self.name, talk))
+            yield Score(talk.id, turn, self.name, value, "ok", None, (), (), self.name)
 
 
 class Letters:
@@ -69,6 +83,17 @@ def packed(path, rows):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(gzip.compress("\n".join(map(json.dumps, rows)).encode()))
     return path
+
+
+def by_measure(rows):
+    """Return figures by row and measure."""
+    return {(row.row, row.measure): row for row in rows}
+
+
+def loaded(names):
+    """Open metrics as the command does for a bench."""
+    grader = load(*names)
+    return grader, grader.signatures
 
 
 def figure_of(rows, row, measure, on=None):

@@ -6,11 +6,10 @@ import msgspec
 import pytest
 
 import made_sets
-from fake_metrics import made_figure, made_run
+from fake_metrics import loaded, made_figure, made_run
 from grice.cli import main
 from grice.errors import InputError
 from grice.evaluation.datasets import known_sets, load_rated
-from grice.scoring import load
 from grice.stats.estimate import Estimate
 from grice_research.context import BenchContext, measured
 from grice_research.figures import VERDICTS, Figure, figure, figures
@@ -29,10 +28,6 @@ def small(**fields):
 
 
 def bench_context(folder, metrics=("log_length",), without=()):
-    def loaded(names):
-        grader = load(*names)
-        return grader, grader.signatures
-
     return BenchContext(folder, loaded, metrics, without)
 
 
@@ -80,18 +75,14 @@ def test_rows_without_released_scores_cannot_be_checked(folder):
     assert {(figure.verdict, figure.value) for figure in rows} == {("cannot be checked", None)}
 
 
-@pytest.mark.parametrize(
-    ("printed", "verdict"), [("{:.2f}", "recomputed"), ("0.03", "not recomputed")]
-)
-def test_released_scores_are_measured_again_and_compared_to_the_printed_digits(
-    folder, printed, verdict
-):
+@pytest.mark.parametrize(("printed", "verdict"), [("{:.2f}", "recomputed"),
+                                                  ("0.03", "not recomputed")])  # fmt: skip
+def test_released_scores_are_measured_again_and_compared(folder, printed, verdict):
     rated, scores = lengths(folder)
     released(folder, scores)
     true = measured("spearman", scores, rated, "overall").value
-    figure = ours(
-        folder, printed.format(true), "Theirs", ours={}, recomputed={"Theirs": "scores:theirs"}
-    )
+    source = {"Theirs": "scores:theirs"}
+    figure = ours(folder, printed.format(true), "Theirs", ours={}, recomputed=source)
     assert figure.verdict == verdict
     assert figure.value == true
     assert figure.low < figure.value < figure.high
@@ -168,12 +159,8 @@ def test_the_cosine_is_that_of_the_worked_columns(tmp_path):
 )
 def test_a_table_that_contradicts_itself_is_refused(fields, message):
     table = small(**fields).tables[0]
-
-    def read():
-        return table.columns(), table.rows()
-
     with pytest.raises(InputError, match=message):
-        read()
+        table.columns() and table.rows()
 
 
 def test_the_page_is_written_from_records(tmp_path):

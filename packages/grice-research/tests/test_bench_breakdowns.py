@@ -1,7 +1,6 @@
 import pytest
 
 from fake_metrics import FakeContext, TurnMetric, figure_of, packed
-from grice.errors import InputError
 from grice.evaluation.review import STACKS
 from grice_research.benches import breakdowns
 from grice_research.benches._turns import FETCHED, metric_named, shipped_metrics
@@ -45,14 +44,11 @@ def test_a_metric_sees_breakdowns_if_such_turns_score_lower(rows):
     assert gap.value == pytest.approx(seen.value - position)
 
 
-def test_every_detector_stands_beside_every_baseline(rows):
+def test_detectors_baselines_and_orders_of_review_stand_side_by_side(rows):
     pairs = {(r.metric, r.baseline) for r in rows if r.baseline}
     metrics = (*shipped_metrics(), *(name for name in FETCHED if metric_named(name)))
     assert pairs == {(m, b) for m in metrics for b in breakdowns.TRIVIAL}
     assert find_task("breakdowns").title == breakdowns.TITLE
-
-
-def test_the_orders_of_review_stand_beside_the_metrics(rows):
     for name in STACKS:
         seen = figure_of(rows, name, "lift of the first 10 %")
         assert seen.value > figure_of(rows, "position", "lift of the first 10 %").value
@@ -63,11 +59,9 @@ def test_the_orders_of_review_stand_beside_the_metrics(rows):
 def test_only_the_validation_part_is_read(tmp_path):
     write(tmp_path)
     voted = breakdowns.read_voted(tmp_path)
-    assert voted.talks
-    assert all(breakdowns.is_validation(talk.id) for talk in voted.talks)
-    assert {f"talk{i}" for i in range(60) if breakdowns.is_validation(f"talk{i}")} == {
-        talk.id for talk in voted.talks
-    }
+    names = {name for i in range(60) if breakdowns.is_validation(name := f"talk{i}")}
+    assert {talk.id for talk in voted.talks} == names
+    assert names
     assert voted.majority[:3] == [0.0, 1.0, 0.0], "a tie is no majority"
     assert voted.mean[:3] == pytest.approx([7 / 30, 24 / 30, 9 / 30])
 
@@ -78,8 +72,3 @@ def test_the_split_of_the_published_set_stays(data_folder):
         pytest.skip("GRICE_DATA holds no dbdc3")
     voted = breakdowns.read_voted(data_folder)
     assert (len(voted.talks), len(voted.mean), sum(voted.majority)) == (141, 1410, 359)
-
-
-def test_without_the_data_the_source_is_named(tmp_path):
-    with pytest.raises(InputError, match="dbdc3"):
-        breakdowns.read_voted(tmp_path)

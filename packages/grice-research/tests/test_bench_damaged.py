@@ -1,7 +1,4 @@
-import pytest
-
-from fake_metrics import FakeContext, packed
-from grice.data import Score
+from fake_metrics import FakeContext, ValueMetric, packed
 from grice_research.benches import damaged
 from grice_research.benches.trivial_baselines import BASELINES
 
@@ -19,26 +16,16 @@ def write(folder, talks=12):
     packed(folder / f"rated/{damaged.SET}.jsonl.gz", lines)
 
 
-class Lengths:
-    """The metric finds every original of four turns, a baseline the longer one."""
-
-    def __init__(self, name):
-        self.name = name
-
-    def score(self, talks):
-        for talk in talks:
-            turns = float(len(talk.turns))
-            value = -abs(turns - 4) if self.name == "coherence" else turns
-            yield Score(talk.id, None, self.name, value, "ok", None, (), (), self.name)
+def value(name, talk):
+    """Return a value by which the metric finds originals of four turns, a baseline longer ones."""
+    return -abs(len(talk.turns) - 4) if name == "coherence" else len(talk.turns)
 
 
-@pytest.fixture
-def rows(tmp_path):
+def test_the_share_of_originals_that_score_higher(tmp_path):
     write(tmp_path)
-    return list(damaged.measure(FakeContext(Lengths, tmp_path)))
-
-
-def test_the_share_of_originals_that_score_higher(rows):
+    whole = ("coherence", *BASELINES["dialogue"])
+    context = FakeContext(lambda name: ValueMetric(name, value, whole), tmp_path)
+    rows = list(damaged.measure(context))
     by_row = {(row.row, row.on): row for row in rows}
     every = f"{damaged.SET}:every kind"
     assert by_row["coherence", every].value == 1.0
@@ -46,9 +33,6 @@ def test_the_share_of_originals_that_score_higher(rows):
     assert by_row["turn_count", every].value == 0.5
     assert by_row["turn_count", f"{damaged.SET}:cut"].value == 1.0
     assert by_row["turn_count", f"{damaged.SET}:repeated"].value == 0.0
-
-
-def test_baselines_are_held_against_metrics_over_all_kinds_alone(rows):
     gaps = [row for row in rows if row.baseline]
     assert {row.on for row in gaps} == {f"{damaged.SET}:every kind"}
     assert {row.baseline for row in gaps} == set(BASELINES["dialogue"])

@@ -3,9 +3,7 @@ import random
 import pytest
 
 import made_sets
-from fake_metrics import FakeContext, TurnMetric, figure_of, packed
-from grice.data import Score
-from grice.errors import InputError
+from fake_metrics import FakeContext, TurnMetric, ValueMetric, figure_of, made_run, packed
 from grice.evaluation.datasets import known_sets
 from grice_research.benches import abc_eval, trivial_baselines
 from grice_research.benches._turns import FETCHED, metric_named, shipped_metrics
@@ -14,7 +12,6 @@ from grice_research.context import BenchContext
 from grice_research.figures import figures
 from grice_research.published import find_task, load_bench
 from grice_research.roc import roc_areas
-from grice_research.runs import Run
 
 MEASURED = {*shipped_metrics(), *filter(metric_named, FETCHED)}
 
@@ -65,9 +62,6 @@ def test_a_metric_sees_a_flaw_if_turns_with_it_score_lower(rows):
     assert blind.metric == "relevance"
     assert "of 48 turns are marked" in blind.why
     assert figure_of(rows, "GPT-3.5", "AUC", "ignore").value == 1.0
-
-
-def test_a_metric_of_conversations_is_judged_by_the_turns_it_points_at(rows):
     assert figure_of(rows, "coherence", "AUC", "ignore").value == 1.0
     assert figure_of(rows, "coherence", "AUC", "self contradiction").value < 0.7
 
@@ -81,9 +75,6 @@ def test_trivial_baselines_stand_beside_and_differences_are_paired(rows):
     oracle = figure_of(rows, abc_eval.SPEAKER, "AUC within chatbots", "ignore")
     assert (oracle.value, oracle.kind) == (0.5, "baseline")
     assert figure_of(rows, "relevance", "AUC", abc_eval.ANY).n == 48
-
-
-def test_default_metrics_and_detectors_stand_beside_every_baseline(rows):
     pairs = {(r.metric, r.baseline) for r in rows if r.baseline}
     assert pairs == {(name, b) for name in MEASURED for b in abc_eval.TRIVIAL}
     assert {r.metric for r in rows if r.kind == "baseline"} == {""}
@@ -118,11 +109,6 @@ def test_trivial_scores_on_the_open_half_are_those_of_its_description(data_folde
     assert areas == pytest.approx(expected, abs=5e-4)
 
 
-def test_without_the_data_the_source_is_named(tmp_path):
-    with pytest.raises(InputError, match="GPT-ABCEval"):
-        list(abc_eval.measure(context_of(tmp_path)))
-
-
 def test_of_sets_with_the_same_conversations_the_first_is_taken():
     names = [row.name for row in trivial_baselines.independent(known_sets().values())]
     assert "conture_turn" in names
@@ -133,21 +119,17 @@ def test_of_sets_with_the_same_conversations_the_first_is_taken():
 def test_metrics_stand_beside_baselines_on_the_sets_at_hand(tmp_path):
     made_sets.fed_turn(tmp_path)
 
+    def value(name, talk):
+        words = len(talk.turns[talk.targets[0]].text.split())
+        known = name in ("engagement", "log_length")
+        return words if known else len(talk.turns[0].text) + words % 3
+
     class Lengths:
         def __init__(self, names):
-            self.names = names
+            self.metrics = [ValueMetric(name, value) for name in names]
 
         def score(self, talks):
-            for talk in talks:
-                for name in self.names:
-                    value = float(self.value(name, talk))
-                    turn, signature = talk.targets[0], f"{name}:1"
-                    yield Score(talk.id, turn, name, value, "ok", None, (), (), signature)
-
-        def value(self, name, talk):
-            words = len(talk.turns[talk.targets[0]].text.split())
-            known = name in ("engagement", "log_length")
-            return words if known else len(talk.turns[0].text) + words % 3
+            return (each for talk in talks for one in self.metrics for each in one.score([talk]))
 
     def loaded(names):
         return Lengths(names), {name: f"{name}:1" for name in names}
@@ -166,8 +148,6 @@ def test_the_benches_are_there_and_their_rows_become_limits(tmp_path):
     write(tmp_path)
     assert find_task("trivial-baselines").title == trivial_baselines.TITLE
     rows = list(figures(load_bench("abc-eval"), context_of(tmp_path)))
-    run = Run(bench="abc-eval", title="T", paper="P", date="2026-01-02", version="1", counts={},
-              command="grice bench abc-eval", figures=tuple(rows), notes={})  # fmt: skip
-    limits = limits_of([run])
+    limits = limits_of([made_run(*rows)])
     assert set(limits.metrics) == MEASURED
     assert limits.baselines == tuple(sorted(abc_eval.TRIVIAL))

@@ -2,8 +2,7 @@ from collections import Counter
 
 import pytest
 
-from fake_metrics import FakeContext, figure_of
-from grice.data import Score
+from fake_metrics import FakeContext, ValueMetric, figure_of
 from grice_research.benches import minimal_pairs
 from grice_research.benches._turns import FETCHED, shipped_metrics
 from grice_research.benches.minimal_pairs import ALL, MinimalPair
@@ -16,24 +15,19 @@ PAIRS = [
 ]
 
 
-class Grader:
-    """The length of the last turn; a conversation as a whole is judged by all its letters."""
-
-    def __init__(self, name):
-        self.name = name
-
-    def score(self, talks):
-        for talk in talks:
-            whole = self.name == "coherence"
-            length = sum(len(turn.text) for turn in (talk.turns if whole else talk.turns[-1:]))
-            turn = None if whole else talk.targets[0]
-            yield Score(talk.id, turn, self.name, float(length), "ok", None, (), (), self.name)
+def letters(name, talk):
+    """Return the length of the last turn, or for the metric of conversations that of all."""
+    return sum(len(turn.text) for turn in (talk.turns if name == "coherence" else talk.turns[-1:]))
 
 
 @pytest.fixture
 def rows(monkeypatch):
     monkeypatch.setattr(minimal_pairs, "read_pairs", lambda: PAIRS)
-    return list(minimal_pairs.measure(FakeContext(Grader)))
+
+    def metric(name):
+        return ValueMetric(name, letters, ("coherence",))
+
+    return list(minimal_pairs.measure(FakeContext(metric, missing=("likelihood",))))
 
 
 def test_the_good_reply_must_score_higher_and_ties_count_half(rows):
@@ -42,9 +36,8 @@ def test_the_good_reply_must_score_higher_and_ties_count_half(rows):
     assert figure_of(rows, "relevance", "share right", "time").value == 0.5
     share = figure_of(rows, "coherence", "share right", ALL)
     assert (share.value, share.n) == (pytest.approx(0.5), 3)
-    assert figure_of(rows, "likelihood", "share right", ALL).signature == (
-        "likelihood:1|mode:fast|on:minimal_pairs"
-    )
+    signature = figure_of(rows, "relevance", "share right", ALL).signature
+    assert signature == "relevance:1|mode:fast|on:minimal_pairs"
 
 
 def test_trivial_baselines_stand_beside(rows):
@@ -57,9 +50,9 @@ def test_trivial_baselines_stand_beside(rows):
     assert gap.value == 0.0
 
 
-def test_a_model_that_was_not_fetched_is_named(monkeypatch):
-    monkeypatch.setattr(minimal_pairs, "read_pairs", lambda: PAIRS)
-    rows = list(minimal_pairs.measure(FakeContext(Grader, missing=("likelihood",))))
+def test_every_default_metric_is_measured_or_named_if_its_model_was_not_fetched(rows):
+    found = {row.row for row in rows if row.measure == "share right" and row.kind == "ours"}
+    assert found | {"likelihood"} == {*shipped_metrics(), *FETCHED}
     (row,) = [row for row in rows if row.metric == "likelihood" or row.row == "likelihood"]
     assert row.value is None
     assert row.why == "the model of likelihood is not here"
@@ -72,8 +65,3 @@ def test_the_pairs_hold_no_cue_of_length_and_every_kind_as_often():
     at_least_as_long = sum(len(pair.bad) >= len(pair.good) for pair in pairs)
     assert at_least_as_long / len(pairs) == pytest.approx(0.5, abs=0.05)
     assert find_task("minimal-pairs").title == minimal_pairs.TITLE
-
-
-def test_every_default_metric_is_measured(rows):
-    measured = {row.row for row in rows if row.measure == "share right" and row.kind == "ours"}
-    assert measured == {*shipped_metrics(), *FETCHED}

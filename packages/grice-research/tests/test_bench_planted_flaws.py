@@ -1,15 +1,12 @@
 from collections import Counter
 
-import pytest
-
-from fake_metrics import FakeContext, TurnMetric
+from fake_metrics import FakeContext, TurnMetric, by_measure
 from grice_research.benches import planted_flaws
 from grice_research.published import find_task
 from grice_research.recipes.review.data import DEVELOPMENT
 
 
-@pytest.fixture(scope="module")
-def rows():
+def test_a_perfect_order_reads_flawed_replies_alone():
     keyed = planted_flaws.read_logs()
     places = ((talk.id, turn) for talk in keyed.talks for turn in talk.targets)
     flawed = {place for place, flaw in zip(places, keyed.flaws, strict=True) if flaw}
@@ -17,17 +14,11 @@ def rows():
     def metric(name):
         return TurnMetric(name, lambda talk, turn: (talk.id, turn) in flawed)
 
-    return {(row.row, row.measure): row for row in planted_flaws.measure(FakeContext(metric))}
-
-
-def test_a_perfect_order_reads_flawed_replies_alone(rows):
+    rows = by_measure(planted_flaws.measure(FakeContext(metric)))
     for preset in ("small", "medium", "large"):
         assert rows[f"review-{preset}", "AUC"].value == 1.0
         assert rows[f"review-{preset}", "lift of the first 10 %"].why == "precision 1.000"
     assert rows["review-small, default metrics", "AUC"].value == 1.0
-
-
-def test_trivial_orders_stand_beside(rows):
     for name in ("cosine_own_turns", "position"):
         assert rows[name, "AUC"].kind == "baseline"
         assert rows[name, "AUC"].value < 0.9

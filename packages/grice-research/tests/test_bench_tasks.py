@@ -6,9 +6,7 @@ import pytest
 
 import made_tasks
 from grice.cli import main
-from grice.models.loader import ModelLoader
 from grice_research.benches import situatedgen
-from grice_research.context import BenchContext
 
 MADE = {name: getattr(made_tasks, name) for name in ("cider", "explagraphs", "situatedgen")}
 
@@ -154,16 +152,9 @@ def test_a_run_is_kept_and_shown_on_a_page(name, runs):
     values = [figure["value"] for figure in printed[name] if figure["value"] is not None]
     assert [figure["value"] for figure in kept["figures"]] == values
     assert f"grice bench {name}" in (folder / name / f"{name}.md").read_text("utf-8")
-
-
-def test_every_row_says_how_it_compares(folder):
-    context = BenchContext(folder, lambda names: None, (), (), lambda: models)
-    models = ModelLoader(mode="exact", workers=1, cache=None)
-    try:
-        rows = list(situatedgen.measure(context))
-    finally:
-        models.close()
-    assert all("4 of the paper's 2,012 pairs" in row.why for row in rows)
+    if name == "situatedgen":
+        compared = [figure["why"] for figure in kept["figures"]]
+        assert all("4 of the paper's 2,012 pairs" in why for why in compared)
 
 
 def test_statements_are_equal_up_to_case_and_marks():

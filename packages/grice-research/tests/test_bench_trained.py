@@ -5,6 +5,7 @@ import pytest
 
 import grice_research.training_texts as training_texts
 import made_sets
+from fake_metrics import loaded
 from grice.errors import InputError
 from grice.scoring import load
 from grice_research.context import BenchContext
@@ -54,19 +55,12 @@ def test_a_recipe_records_the_share_of_each_set(rated_turns, own_relevance, tabl
     assert len(table.read_text().splitlines()) <= before
     assert record_texts(own_relevance, [], tmp_path) == []
     assert trained_on(signature, "fed_turn") == ""
-
-
-def test_without_a_set_nothing_is_recorded(own_relevance, table, tmp_path):
     with pytest.raises(InputError, match="no evaluated set"):
         record_texts(own_relevance, ["Some words of no set at all."], tmp_path / "none")
 
 
 def test_a_bench_says_so_beside_its_figure(rated_turns, own_relevance, table, tmp_path):
     record_texts(own_relevance, made_sets.long_replies(rated_turns), tmp_path)
-
-    def loaded(names):
-        grader = load(*names)
-        return grader, grader.signatures
 
     names = ("relevance", "log_length")
     printed = Table(id="table 1", column_lines=("fed_turn:overall | spearman | 40",),

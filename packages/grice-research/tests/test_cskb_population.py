@@ -3,11 +3,10 @@ from types import SimpleNamespace
 
 import pytest
 
+from fake_metrics import by_measure
 from grice.data import Triple
-from grice.errors import InputError
 from grice_research.benches import cskb_population
 from grice_research.benches.cskb_population import (
-    DEV,
     SCORERS,
     TEST,
     TripleRows,
@@ -60,8 +59,6 @@ def test_long_triples_and_other_relations_are_dropped(tmp_path):
     triples = read_triples(tmp_path, "12 relations")
     assert [triple.head for triple in triples.triples] == ["PersonX eats", 'a "b']
     assert triples.plausible == (True, False)
-    with pytest.raises(InputError, match="CSKB-Population"):
-        read_triples(tmp_path, "12 relations", split=DEV)
 
 
 def test_population_gives_both_areas_of_each_scorer(tmp_path, monkeypatch):
@@ -76,7 +73,7 @@ def test_population_gives_both_areas_of_each_scorer(tmp_path, monkeypatch):
     monkeypatch.setattr(cskb_population, "SCORERS", scorers)
     models = SimpleNamespace(fingerprint=lambda reference: reference)
     context = SimpleNamespace(folder=tmp_path, models=lambda: models)
-    by_row = {(row.row, row.measure): row for row in cskb_population.measure(context)}
+    by_row = by_measure(cskb_population.measure(context))
     row = by_row["compatibility", "auc_weighted"]
     assert (row.value, row.n, row.kind) == (1.0, 80, "ours")
     assert by_row["compatibility, ACCENT's 12 relations", "auc_pooled"].n == 40

@@ -8,7 +8,10 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from grice.cli import main
+from grice.errors import InputError
 from grice.evaluation.datasets import known_sets
+from grice_research.benches import abc_eval, atomic2020, breakdowns
+from grice_research.benches.cskb_population import DEV, read_triples
 from grice_research.sources import DataSet, known_data
 
 PLAIN, ZIPPED = b"one\ttwo\n", b'{"id": 1}\n' * 5000
@@ -140,9 +143,8 @@ def test_an_archive_compressed_again_is_the_same_set(mirror, capsys):
 def test_without_a_mirror_the_error_says_where_it_is_from_and_how_it_is_made(mirror, capsys):
     assert main(["data", "get", "made", "--data", str(mirror)]) == 2
     message = capsys.readouterr().err
-    assert all(
-        part in message for part in ("https://example.org/made", "rows of a table", "--from")
-    )
+    for part in ("https://example.org/made", "rows of a table", "--from"):
+        assert part in message
     assert main(["data", "get"]) == 2
     assert main(["data", "verify", "mad"]) == 2
     assert "did you mean 'made'" in capsys.readouterr().err
@@ -169,3 +171,14 @@ def test_every_rated_set_has_a_source():
 @pytest.mark.data
 def test_the_sets_of_this_project_are_those(data_folder):
     assert main(["data", "verify", "--data", str(data_folder)]) == 0
+
+
+@pytest.mark.parametrize(
+    ("read", "source"),
+    [(atomic2020.read_queries, "comet-atomic-2020"), (breakdowns.read_voted, "dbdc3"),
+     (abc_eval.read_marked, "GPT-ABCEval"),
+     (lambda folder: read_triples(folder, "12 relations", split=DEV), "CSKB-Population")],
+)  # fmt: skip
+def test_a_bench_without_its_data_names_the_source(read, source, tmp_path):
+    with pytest.raises(InputError, match=source):
+        read(tmp_path)

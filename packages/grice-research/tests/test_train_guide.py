@@ -5,39 +5,15 @@ import pytest
 import tiny_decoder
 from grice.cli import main
 
-PLUGIN = '''
-from grice.metrics import Example, metric
-from grice.data import Judgement
-
-
-@metric("names_b", version="1", summary="Does it name B?", judges="response", source="Ours.",
-        example=Example(["Hi.", "B"], 0.0, 1.0))
-def names_b(responses):
-    """Return 1 where the reply names B."""
-    return (Judgement(float("B" in response.text)) for response in responses)
-'''
-
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("steered")
-    tiny_decoder.write(folder / "tiny", max_tokens=160)
-    (folder / "names_b.py").write_text(PLUGIN, "utf-8")
-    texts = ["i eat bread", "B happy", "sleep tired A", "bread", "A : i", "tired"]
-    talks = [{"id": f"{i}", "turns": ["i sleep", text]} for i, text in enumerate(texts)]
-    (folder / "talks.jsonl").write_text("\n".join(map(json.dumps, talks)), "utf-8")
-    return folder
-
-
-def options(place, model="tiny"):
-    # In int8 a random decoder says something else on every kind of processor.
-    plugin = ["--plugin", str(place / "names_b.py"), "-m", "names_b", "--mode", "exact"]
-    return [*plugin, "--cache", str(place / f"cache-{model}")]
+    return tiny_decoder.write_steered(tmp_path_factory.mktemp("steered"))
 
 
 def train(place, output, *more):
     words = ["train", "guide", str(place / "talks.jsonl"), "--base", f"file:{place / 'tiny'}"]
-    return main([*words, *options(place), "-o", str(output), *more])
+    return main([*words, *tiny_decoder.steer_options(place), "-o", str(output), *more])
 
 
 def test_a_guide_is_trained_and_its_losses_are_reported(place, tmp_path, capsys):
@@ -56,7 +32,14 @@ def test_a_guide_is_trained_and_its_losses_are_reported(place, tmp_path, capsys)
 def test_files_without_contexts_are_refused(place, tmp_path, capsys, content, problem):
     path = tmp_path / "empty.jsonl"
     path.write_text(content, "utf-8")
-    words = ["train", "guide", str(path), "--base", f"file:{place / 'tiny'}", *options(place)]
+    words = [
+        "train",
+        "guide",
+        str(path),
+        "--base",
+        f"file:{place / 'tiny'}",
+        *tiny_decoder.steer_options(place),
+    ]
     assert main([*words, "-o", str(tmp_path / "g")]) == 2
     assert problem in capsys.readouterr().err
     assert not (tmp_path / "g").exists()

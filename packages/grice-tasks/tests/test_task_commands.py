@@ -11,32 +11,14 @@ STEERING = "\x7f\x85\x9b31m\u061c\u200e\u202e\u2066\u2028"
 NAME = f"odd {STEERING} \x1b[31m\x1b]0;owned\x07 name"
 """A name that a stranger chose, with control sequences and marks of direction."""
 RAW = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
-GRAPH = "(tea; causes; warmth)(warmth; is a; comfort)(comfort; is a; good)"
 
 
-def parsers():
-    for name, entry in find_commands().items():
-        if entry.value.startswith("grice_tasks."):
-            yield from leaves(command_parser([name]).commands()[name], name)
-
-
-LEAVES = {" ".join(words): parser for words, parser in parsers()}
-
-
-@pytest.fixture
-def places(tmp_path):
-    talks = [{"id": f"t{i}", "turns": ["I missed the bus because I overslept.", "Too bad."]}
-             for i in range(4)]  # fmt: skip
-    graphs = [{"id": f"g{i}", "belief": "Tea is good.", "argument": "Tea causes warmth.",
-               "stance": "support", "graph": GRAPH} for i in range(4)]  # fmt: skip
-    situated = [{"id": f"s{i}", "keywords": ["tea", "July"], "keywords_pos": [0, 1],
-                 "statements": ["Tea is hot.", "July is hot."]} for i in range(4)]  # fmt: skip
-    outputs = [{"id": f"s{i}", "output": "Tea is hot. July is hot."} for i in range(4)]
-    rows = {"TALKS": talks, "GRAPHS": graphs, "SITUATED": situated, "OUTPUTS": outputs}
-    for name, records in rows.items():
-        text = "".join(f"{json.dumps(record)}\n" for record in records)
-        (tmp_path / f"{name.lower()}.jsonl").write_text(text, "utf-8")
-    return {name: str(tmp_path / f"{name.lower()}.jsonl") for name in rows}
+LEAVES = {
+    " ".join(words): parser
+    for name, entry in find_commands().items()
+    if entry.value.startswith("grice_tasks.")
+    for words, parser in leaves(command_parser([name]).commands()[name], name)
+}
 
 
 def run(command, places):
@@ -59,8 +41,9 @@ def test_every_argument_is_described_and_every_command_can_be_quiet(name):
 
 
 @pytest.mark.parametrize("option", ["-o", "--report"])
-def test_no_command_writes_over_what_it_reads(places, capsys, option):
-    assert run(f"cider TALKS {option} TALKS", places) == 2
+def test_no_command_writes_over_what_it_reads(tmp_path, capsys, option):
+    (tmp_path / "talk.txt").write_text("A: I missed the bus.\nB: Too bad.\n")
+    assert run(f"cider TALK {option} TALK", {"TALK": str(tmp_path / "talk.txt")}) == 2
     assert "name another output" in capsys.readouterr().err
 
 
@@ -100,12 +83,7 @@ def test_no_name_steers_the_terminal(tmp_path, capsys, command, json_too):
 def test_a_page_allows_by_hash_what_is_in_it_and_nothing_else(tmp_path, command):
     turns = ["I missed the bus because I overslept.", "So you were late?", f"Yes. {EVIL}"]
     talk = {"id": EVIL, "turns": turns}
-    graph = {
-        "id": EVIL,
-        "belief": f"b {EVIL}",
-        "argument": "zoos",
-        "graph": f"(zoos; is a; {EVIL})",
-    }
+    graph = {"id": EVIL, "belief": EVIL, "argument": "zoos", "graph": f"(zoos; is a; {EVIL})"}
     files = {name: str(tmp_path / name.lower()) for name in ("TALK", "GRAPHS", "PAGE", "OUT")}
     for name, row in (("TALK", talk), ("GRAPHS", graph)):
         files[name] += ".jsonl"

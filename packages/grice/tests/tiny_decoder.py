@@ -1,6 +1,6 @@
 """A tiny decoder of random weights as a model, and models that depend on it."""
 
-from __future__ import annotations
+import json
 
 import numpy as np
 from ctranslate2.specs import transformer_spec
@@ -68,3 +68,33 @@ def write(folder, max_tokens=40):
         folder, spec, tokenizer, WORDS, seed=7, kind="causal-lm", max_tokens=max_tokens,
         positions=max(64, max_tokens),
     )  # fmt: skip
+
+
+PLUGIN = '''
+from grice.metrics import Example, metric
+from grice.data import Judgement
+
+
+@metric("names_b", version="1", summary="Does it name B?", judges="response", source="Ours.",
+        example=Example(["Hi.", "B"], 0.0, 1.0))
+def names_b(responses):
+    """Return 1 where the reply names B."""
+    return (Judgement(float("B" in response.text)) for response in responses)
+'''
+
+
+def write_steered(folder):
+    """Write decoders, conversations and a metric as a plug-in: what training of a guide needs."""
+    write(folder / "tiny", max_tokens=160)
+    write(folder / "other", max_tokens=164)
+    (folder / "names_b.py").write_text(PLUGIN, "utf-8")
+    texts = ["i eat bread", "B happy", "sleep tired A", "bread", "A : i", "tired"]
+    talks = [{"id": f"{i}", "turns": ["i sleep", text]} for i, text in enumerate(texts)]
+    (folder / "talks.jsonl").write_text("\n".join(map(json.dumps, talks)), "utf-8")
+    return folder
+
+
+def steer_options(folder, model="tiny"):
+    """Return words of a command; in int8 a random decoder depends on the kind of processor."""
+    plugin = ["--plugin", str(folder / "names_b.py"), "-m", "names_b", "--mode", "exact"]
+    return [*plugin, "--cache", str(folder / f"cache-{model}")]

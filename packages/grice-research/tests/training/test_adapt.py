@@ -1,4 +1,3 @@
-import math
 import random
 
 import numpy as np
@@ -80,8 +79,9 @@ def test_what_the_labels_say_is_learned():
 def test_labels_by_chance_are_not_said_to_help():
     rng = random.Random(5)
     data = labelled(replies(seed=1), lambda _: rng.random() < 0.5)
-    report = adapt(data, Bags(), Even()).report
-    assert not report.helps
+    assert not adapt(data, Bags(), Even()).report.helps
+    with pytest.raises(InputError, match="2 replies, 1 labels, 2 conversations"):
+        adapt(Labelled(replies(2), [1.0], ["a", "b"], ()), Bags(), Even())
 
 
 def test_the_report_knows_no_reply_it_is_about():
@@ -97,11 +97,6 @@ def test_the_report_knows_no_reply_it_is_about():
     report = adapt(Labelled(pairs, labels, groups, ()), Bags(), Even()).report
     assert report.conversations == 40
     assert report.measured[-1].after.value < 0.8
-
-
-def test_lengths_must_agree():
-    with pytest.raises(InputError, match="2 replies, 1 labels, 2 conversations"):
-        adapt(Labelled(replies(2), [1.0], ["a", "b"], ()), Bags(), Even())
 
 
 def test_folds_keep_groups_together():
@@ -145,16 +140,12 @@ def test_a_trained_model_opens_by_its_folder_and_gives_what_was_fitted(tmp_path,
     assert "engagement@" in models.fingerprint(f"file:{folder}")
 
 
-def test_effects_are_those_of_taking_a_part_away(tmp_path, models):
+def test_parts_come_by_the_size_of_their_effect(tmp_path, models):
     head = models.load("builtin:engagement")
     [weighed] = head.explain([Pair(("Do you like music?",), "Yes, I play in a small band.")])
-    odds = math.log(weighed.value / (1 - weighed.value))
-    for part in weighed.parts:
-        without = odds - (odds - math.log((weighed.value - part.effect)
-                          / (1 - weighed.value + part.effect)))  # fmt: skip
-        assert 1 / (1 + math.exp(-without)) == pytest.approx(weighed.value - part.effect, abs=1e-6)
     sizes = [abs(part.effect) for part in weighed.parts]
     assert sizes == sorted(sizes, reverse=True)
+    assert sizes[0] > 0
 
 
 def test_a_file_or_a_folder_of_other_things_is_left_alone(tmp_path):

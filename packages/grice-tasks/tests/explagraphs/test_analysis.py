@@ -19,16 +19,13 @@ def sample(name, graph, stance="support", belief="Zoos should be banned."):
     return Sample(name, belief, "They do harm.", stance, (graph,))
 
 
-def test_shape_of_a_chain_and_of_a_cycle():
+def test_shapes():
     shape = shape_of(read_graph(CHAIN).graph, "Zoos should be banned.", "They do harm.")
     assert (shape.concepts, shape.facts, shape.external, shape.depth) == (4, 3, 1, 3)
     assert shape.linear
     assert shape.topological
     cyclic = shape_of(read_graph("(a; is a; b)(b; is a; a)").graph, "", "")
     assert (cyclic.depth, cyclic.topological) == (None, False)
-
-
-def test_order_is_told_from_the_order_of_writing():
     late = shape_of(read_graph("(b; is a; c)(a; is a; b)").graph, "", "")
     assert not late.topological
     assert not late.depth_first

@@ -38,16 +38,6 @@ def reading(text, belief=BELIEF, argument=ARGUMENT):
     return Reading(belief, argument, graph(text))
 
 
-def test_classifiers_answer_within_their_ranges(classifiers):
-    ((stance, margin),) = classifiers.stances([(BELIEF, ARGUMENT)])
-    assert stance in ("support", "counter")
-    assert margin >= 0
-    (meaning,) = classifiers.meanings([(BELIEF, graph(GOOD))])
-    assert meaning.label in ("support", "counter", "incorrect")
-    assert sum(meaning) == pytest.approx(1, abs=0.5)
-    assert len(classifiers.importance(reading(GOOD), "support")) == 3
-
-
 def test_answers_do_not_depend_on_neighbours_or_case(classifiers):
     mine, other = reading(GOOD), reading("(cats; is a; dogs)", "Cats are nice.", "Dogs bark.")
     alone = classifiers.informativeness([mine])[0]
@@ -70,12 +60,16 @@ def test_the_order_of_the_facts_does_not_matter(classifiers):
 
 
 @pytest.mark.parametrize("text", ["", "(a; is a; b)", "(; is a; b)", "(a; is a; b)(b; is a; a)",
-                                  "(a; resembles; b)", "(a; is a; a)"])  # fmt: skip
-def test_odd_graphs_get_an_answer(classifiers, text):
+                                  "(a; resembles; b)", "(a; is a; a)", GOOD])  # fmt: skip
+def test_any_graph_gets_an_answer_within_its_range(classifiers, text):
     odd = reading(text, "", "")
     assert 0 <= classifiers.informativeness([odd])[0].value < 1
-    assert classifiers.meanings([("", odd.graph)])
-    assert classifiers.stances_with_graphs([odd])
+    (meaning,) = classifiers.meanings([("", odd.graph)])
+    assert meaning.label in ("support", "counter", "incorrect")
+    assert sum(meaning) == pytest.approx(1, abs=0.5)
+    for stance, margin in classifiers.stances([("", "")]) + classifiers.stances_with_graphs([odd]):
+        assert stance in ("support", "counter")
+        assert margin >= 0
     assert len(classifiers.importance(odd, "counter")) == len(odd.graph.edges)
 
 

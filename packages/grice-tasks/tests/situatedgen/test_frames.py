@@ -10,15 +10,9 @@ from grice_tasks.situatedgen.words import match_keywords
 @pytest.fixture(scope="module")
 def frames(tmp_path_factory):
     file = tmp_path_factory.mktemp("frames") / "classes.txt.gz"
-    lines = [
-        "animal lizard marmot turkey",
-        "person actor president tourist",
-        "food honey",
-        "ground swamp continent",
-        "act tennis",
-        "thing bridge",
-        "land turkey california",
-    ]
+    lines = ["animal lizard marmot turkey", "person actor president tourist", "food honey",
+             "ground swamp continent", "act tennis", "thing bridge",
+             "land turkey california"]  # fmt: skip
     file.write_bytes(gzip.compress("\n".join(lines).encode()))
     return Frames(file)
 
@@ -66,11 +60,9 @@ def test_clauses_of_keywords(frames, keywords, contexts, expected):
 @pytest.mark.parametrize("kind", ["", "GEO", "TEMP"])
 def test_every_keyword_stands_in_its_clause(frames, keywords, kind):
     text = frames.write(keywords, {keywords[0]: kind})
-    match = match_keywords(f"{text}.", keywords, [0] * len(keywords))
-    assert match.missing == ()
+    assert match_keywords(f"{text}.", keywords, [0] * len(keywords)).missing == ()
     for word in keywords:
-        many = keywords.count(word)
-        assert len(re.findall(rf"(?<!\w){re.escape(word)}(?!\w)", text)) >= min(many, 1)
+        assert re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text)
 
 
 def test_a_living_thing_is_no_place_but_where_a_land_has_its_name(frames):

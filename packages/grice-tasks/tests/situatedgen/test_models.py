@@ -1,4 +1,5 @@
 import json
+import re
 
 import pytest
 
@@ -30,17 +31,9 @@ def contrast(models):
     return models.load("builtin:situated")
 
 
-def sample(first, second, *entities, keywords=("a",), places=(0,)):
-    a, b = ((Entity(place, "GPE"),) for place in entities)
-    return Sample("x", keywords, places, (first, second), f"{first} {second}", ("a", "b"),
-                  ("GEO",), (a, b))  # fmt: skip
-
-
-LANDMARKS = sample(
-    "The Eiffel Tower stands in Paris.", "Big Ben stands in London.", "Paris", "London"
-)
-
-
+SENTENCES = ("The Eiffel Tower stands in Paris.", "Big Ben stands in London.")
+PLACES = ((Entity("Paris", "GPE"),), (Entity("London", "GPE"),))
+LANDMARKS = Sample("x", ("a",), (0,), SENTENCES, " ".join(SENTENCES), ("a", "b"), ("GEO",), PLACES)
 KEYWORDS = ("Paris", "Big Ben", "London", "Eiffel Tower")
 
 
@@ -50,6 +43,7 @@ def test_the_tagger_finds_places_and_dates(context):
     entities = {(text[entity.start : entity.end], entity.label) for entity in tagged[0].entities}
     assert {("Hawaii", "GPE"), ("1961", "DATE")} <= entities
     assert tagged[1] == tagged[2] == ((), ())
+    assert context.tagger.find([text]) == tagged[:1]
 
 
 @pytest.mark.parametrize(
@@ -64,11 +58,6 @@ def test_listed_places_are_put_right(context, text, expected):
     entities = context.tagger.find([text])[0].entities
     places = {text[entity.start : entity.end] for entity in entities if entity.label == "GPE"}
     assert places == expected
-
-
-def test_the_answer_depends_on_the_text_alone(context):
-    texts = ["Snow falls in Norway in December.", "Coffee grows in Kenya.", "Cats sleep."]
-    assert context.tagger.find(texts)[1] == context.tagger.find([texts[1]])[0]
 
 
 def test_yes_no_questions_keep_their_subject_whole(context):
@@ -135,23 +124,17 @@ def test_the_baseline_uses_every_keyword_once(context, contrast):
 
 def test_a_place_takes_its_article_with_it(context, contrast):
     folder = contrast.folder
-    templates = [
-        Template(
-            f"The {quantity} of the United States is large.",
-            (quantity, "United States"),
-            ("", "GEO"),
-        )
-        for quantity in ("population", "coffee")
-    ] + [Template("Tourists love Chile.", ("Tourists", "Chile"), ("", "GEO"))]
+    sentence, places = "The {} of the United States is large.", ("", "GEO")
+    stated = [("Tourists love Chile.", ("Tourists", "Chile"))]
+    stated += [(sentence.format(x), (x, "United States")) for x in ("population", "coffee")]
+    templates = [Template(*each, places) for each in stated]
     recomposer = Recomposer(templates, Frames(folder.file("classes.txt.gz")),
                             folder.file("together.npz"), contrast.judge, context.tagger,
                             contrast.encoder)  # fmt: skip
     lines = [("population", "Canada", "coffee", "Brazil"),
              ("Tourists", "Netherlands", "coffee", "Kenya")]  # fmt: skip
     first, second = recomposer.generate(lines)
-    assert {"The population of Canada is large.", "The population of Brazil is large."} & {
-        f"{sentence}." for sentence in first.rstrip(".").split(". ")
-    }
+    assert re.search(r"The population of (Canada|Brazil) is large\.", first)
     assert "Tourists love the Netherlands." in second or "Tourists love Kenya." in second
     assert " the Kenya" not in second
     assert "of Netherlands" not in second
@@ -182,11 +165,8 @@ def test_generate_and_score_as_commands(tmp_path, capsys):
     outputs.write_text(capsys.readouterr().out)
     assert main(["situatedgen", "score", str(file), str(outputs), "--json"]) == 0
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    values = {
-        row["row"]: row["value"]
-        for row in rows
-        if row.get("measure") == "plausibility" and row["context"] == "ALL"
-    }
+    rows = [row for row in rows if (row.get("measure"), row["context"]) == ("plausibility", "ALL")]
+    values = {row["row"]: row["value"] for row in rows}
     assert values["reference"] > values["swapped reference"]
     assert values["reference"] > values["halved keywords"]
 

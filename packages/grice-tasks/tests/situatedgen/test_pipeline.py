@@ -1,4 +1,5 @@
 import json
+import re
 
 import msgspec
 import numpy as np
@@ -28,7 +29,53 @@ from grice_tasks.situatedgen.records import (
     read_given,
 )
 from grice_tasks.situatedgen.statements import Plan, plan_choice, to_statements, yes_no_statement
-from grice_tasks.situatedgen.tagger import mark_statements, mask, merge_spans, spelt_spans
+from grice_tasks.situatedgen.tagger import (
+    TaggedText,
+    mark_statements,
+    mask,
+    merge_spans,
+    spelt_spans,
+)
+
+PLACES = ("Spain", "Chile", "China", "Australia", "Texas", "Ohio", "Kenya", "Norway")
+NOUNS = ("July", "winter", "summer", "coffee", "snow", "river", "people", "market")
+
+
+class WordTagger:
+    """Knows a few places and nouns."""
+
+    identity = "words"
+
+    def find(self, texts):
+        return [TaggedText(self.spans(text, PLACES, "GPE"), self.spans(text, NOUNS, "NOUN"))
+                for text in texts]  # fmt: skip
+
+    def spans(self, text, names, label):
+        found = re.finditer(rf"\b(?:{'|'.join(names)})\b", text)
+        return tuple(TaggedSpan(match.start(), match.end(), label, 1.0) for match in found)
+
+
+class WordEncoder:
+    """A vector of the words, so that like texts have like vectors."""
+
+    identity = "bag"
+
+    def encode(self, texts):
+        vectors = np.zeros((len(texts), 64), np.float32)
+        for vector, text in zip(vectors, texts, strict=True):
+            for word in re.findall(r"\w+", text.lower()):
+                vector[sum(map(ord, word)) % 64] += 1
+        return list(vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
+
+    def truncated(self, texts):
+        return [False] * len(texts)
+
+
+class FirstNoun:
+    """Takes two words for the subject."""
+
+    def predicate_starts(self, questions):
+        return [len(" ".join(question.split()[:3])) + 1 for question in questions]
 
 
 def marked(name, text, masked=None, label="GPE", entity="Spain"):
@@ -77,7 +124,7 @@ def test_the_answer_stands_where_the_question_asks_for_it(question, answer, plan
     assert plan_choice(question, answer) == (Plan(plan, "", "") if isinstance(plan, str) else plan)
 
 
-def test_statements_of_every_form(clauses):
+def test_statements_of_every_form():
     inputs = [
         Question("a", "Spain has rivers.", True, "claim"),
         Question("b", "Spain is in Asia.", False, "claim"),
@@ -86,7 +133,9 @@ def test_statements_of_every_form(clauses):
         Question("e", "What about it", True, "yes_no"),
         Question("f", "Many canals are in what city?", "Venice", "choice"),
     ]
-    statements = {statement.id: statement.statement for statement in to_statements(inputs, clauses)}
+    statements = {
+        statement.id: statement.statement for statement in to_statements(inputs, FirstNoun())
+    }
     assert statements.keys() == {"a", "c", "d", "f"}
     assert statements["d"].endswith("wet if it rains")
     assert statements["f"] == "Many canals are in Venice"
@@ -144,9 +193,9 @@ def test_words_put_the_tagger_right(text, tagged, expected):
     assert {span.label for span in merged} == {tagged[0][1]}
 
 
-def test_statements_without_context_are_left_out(tagger):
+def test_statements_without_context_are_left_out():
     given_texts = ("In Spain coffee is bitter.", "Snow is cold.")
-    kept, left = mark_statements([Statement(text[0], text) for text in given_texts], tagger)
+    kept, left = mark_statements([Statement(text[0], text) for text in given_texts], WordTagger())
     assert [statement.id for statement in left] == ["S"]
     assert kept[0].keywords == ("Spain", "coffee")
     assert kept[0].masked == "In [UNK] [UNK] is bitter."
@@ -219,7 +268,7 @@ def test_no_two_splits_share_the_keywords_of_a_sentence():
     assert left_out == 2
 
 
-def test_a_benchmark_from_statements(tagger, encoder, clauses):
+def test_a_benchmark_from_statements():
     inputs = [
         Statement(f"s::{place}-{noun}", f"In {place} {noun} is a common sight of the year.")
         for place in ("Spain", "Chile", "China", "Texas", "Ohio", "Kenya")
@@ -227,7 +276,7 @@ def test_a_benchmark_from_statements(tagger, encoder, clauses):
     ]
     inputs.append(Statement("s::none", "Nothing is here."))
     inputs.append(Question("q", "Spain is in Asia.", False, "claim"))
-    parts = {"clauses": clauses, "tagger": tagger, "encoder": encoder}
+    parts = {"clauses": FirstNoun(), "tagger": WordTagger(), "encoder": WordEncoder()}
     built = build_benchmark(inputs, **parts)
     assert built.counts["statement without context"] == 1
     assert built.counts["no statement (false claim or unknown form)"] == 1

@@ -95,13 +95,12 @@ def test_tokens_are_drawn_by_their_probability():
     assert quantiles == [0, 0, 1, 2, 2]
 
 
-@pytest.mark.parametrize("temperature", [0.0, -1.0, math.nan, math.inf])
-def test_an_impossible_temperature_is_refused(model, temperature):
-    with pytest.raises(InputError, match="a temperature is above 0"):
-        model.sample(["i eat"], count=1, seed=0, temperature=temperature, max_tokens=4)
-
-
-@pytest.mark.parametrize("asked", [{"count": 0}, {"max_tokens": 0}, {"max_tokens": 30}])
-def test_an_impossible_number_of_texts_or_tokens_is_refused(model, asked):
-    with pytest.raises(InputError, match="at least one text is needed, of 1 to 20 tokens"):
-        model.sample(["i eat"], seed=0, **{"count": 2, **asked})
+@pytest.mark.parametrize(
+    ("asked", "problem"),
+    [({"temperature": value}, "above 0") for value in (0.0, -1.0, math.nan, math.inf)]
+    + [({name: value}, "of 1 to 20 tokens")
+       for name, value in (("count", 0), ("max_tokens", 0), ("max_tokens", 30))],
+)  # fmt: skip
+def test_an_impossible_temperature_or_number_is_refused(model, asked, problem):
+    with pytest.raises(InputError, match=problem):
+        model.sample(["i eat"], seed=0, **{"count": 2, "max_tokens": 4, **asked})

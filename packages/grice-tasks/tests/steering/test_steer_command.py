@@ -19,35 +19,10 @@ from grice_tasks.steering.guide_training import (
     train_guide,
 )
 
-PLUGIN = '''
-from grice.metrics import Example, metric
-from grice.data import Judgement
-
-
-@metric("names_b", version="1", summary="Does it name B?", judges="response", source="Ours.",
-        example=Example(["Hi.", "B"], 0.0, 1.0))
-def names_b(responses):
-    """Return 1 where the reply names B."""
-    return (Judgement(float("B" in response.text)) for response in responses)
-'''
-
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("steered")
-    tiny_decoder.write(folder / "tiny", max_tokens=160)
-    tiny_decoder.write(folder / "other", max_tokens=164)
-    (folder / "names_b.py").write_text(PLUGIN, "utf-8")
-    texts = ["i eat bread", "B happy", "sleep tired A", "bread", "A : i", "tired"]
-    talks = [{"id": f"{i}", "turns": ["i sleep", text]} for i, text in enumerate(texts)]
-    (folder / "talks.jsonl").write_text("\n".join(map(json.dumps, talks)), "utf-8")
-    return folder
-
-
-def options(place, model="tiny"):
-    # In int8 a random decoder says something else on every kind of processor.
-    plugin = ["--plugin", str(place / "names_b.py"), "-m", "names_b", "--mode", "exact"]
-    return [*plugin, "--cache", str(place / f"cache-{model}")]
+    return tiny_decoder.write_steered(tmp_path_factory.mktemp("steered"))
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +45,7 @@ def guide(place):
 def chat(place, monkeypatch, text, *more, model="tiny"):
     monkeypatch.setattr(sys, "stdin", io.StringIO(text))
     words = ["steer", "--model", f"file:{place / model}", "--max-tokens", "6"]
-    return main([*words, *options(place, model), *more])
+    return main([*words, *tiny_decoder.steer_options(place, model), *more])
 
 
 @pytest.mark.parametrize(("strength", "same"), [("100", False), ("0", True)])
@@ -116,20 +91,26 @@ def test_a_guide_of_another_model_is_refused(place, guide, monkeypatch, capsys):
 def test_candidates_are_written_under_a_guide_and_reranked(place, guide, tmp_path, capsys):
     path, out = tmp_path / "asked.jsonl", tmp_path / "candidates.jsonl"
     path.write_text(json.dumps({"id": "a", "turns": ["i eat"], "topic": "food"}) + "\n", "utf-8")
-    words = ["steer", str(path), "--model", f"file:{place / 'tiny'}", *options(place)]
+    words = [
+        "steer",
+        str(path),
+        "--model",
+        f"file:{place / 'tiny'}",
+        *tiny_decoder.steer_options(place),
+    ]
     given = ["--candidates", "3", "--guide", str(guide)]
     assert main([*words, *given, "-o", str(out)]) == 0
     row = json.loads(out.read_text("utf-8"))
     assert (row["id"], row["topic"]) == ("a", "food")
     assert 1 <= len(row["candidates"]) <= 3
-    assert main(["rerank", str(out), *options(place), "--json"]) == 0
+    assert main(["rerank", str(out), *tiny_decoder.steer_options(place), "--json"]) == 0
     ranked = json.loads(capsys.readouterr().out)
     assert sorted(each["text"] for each in ranked["candidates"]) == sorted(row["candidates"])
     assert (ranked["conversation"], ranked["meta"]["topic"]) == ("a", "food")
 
 
 def test_candidates_need_files_and_a_guide(place, guide, tmp_path, capsys):
-    words = ["steer", "--model", f"file:{place / 'tiny'}", *options(place)]
+    words = ["steer", "--model", f"file:{place / 'tiny'}", *tiny_decoder.steer_options(place)]
     assert main([*words, str(place / "talks.jsonl")]) == 2
     assert main([*words, "--candidates", "2"]) == 2
     assert capsys.readouterr().err.count("need each other") == 2

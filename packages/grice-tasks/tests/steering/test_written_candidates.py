@@ -53,18 +53,13 @@ def test_less_than_one_candidate_is_refused():
 
 def test_whoever_speaks_last_is_the_user():
     prompt = chat_prompt(talk("One.", "Two.", "Three.").turns)
-    assert "user\nOne." in prompt
-    assert "assistant\nTwo." in prompt
-    assert "user\nThree." in prompt
+    for message in ("user\nOne.", "assistant\nTwo.", "user\nThree."):
+        assert message in prompt
     assert prompt.endswith("<|im_start|>assistant\n")
     assert SYSTEM in prompt
-
-
-def test_a_system_prompt_of_the_conversation_stands_in_place_of_ours():
-    turns = (Turn("s", "Be a pirate.", "system"), Turn("u", "Hi.", "user"))
-    prompt = chat_prompt(turns)
-    assert "system\nBe a pirate." in prompt
-    assert SYSTEM not in prompt
+    own = (Turn("s", "Be a pirate.", "system"), Turn("u", "Hi.", "user"))
+    assert "system\nBe a pirate." in chat_prompt(own)
+    assert SYSTEM not in chat_prompt(own)
 
 
 def test_what_was_said_cannot_open_a_message_of_its_own():
