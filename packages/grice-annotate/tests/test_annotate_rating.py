@@ -116,13 +116,9 @@ def test_settings_that_cannot_be_are_refused(settings, scale, problem):
 
 @pytest.mark.parametrize(
     ("content", "problem"),
-    [
-        ('{"id": "a", "turns": []}\n', "turns"),
-        ("", "empty"),
-        ('{"belief": "x"}\n', "format"),
-        ('{"id": "a", "turns": [{"speaker": "A", "text": "hi"}], "targets": [4]}\n', "targets"),
-    ],
-)
+    [('{"id": "a", "turns": []}\n', "turns"), ("", "empty"), ('{"belief": "x"}\n', "format"),
+     ('{"id": "a", "turns": [{"speaker": "A", "text": "hi"}], "targets": [4]}\n', "targets")],
+)  # fmt: skip
 def test_a_file_that_does_not_fit_ends_before_anybody_is_asked(content, problem, tmp_path):
     file = tmp_path / "talks.jsonl"
     file.write_text(content, "utf-8")

@@ -182,14 +182,11 @@ def test_a_writer_has_so_many_tries_to_fool_the_model_and_others_say_the_stance(
 
 @pytest.mark.parametrize(
     ("template", "record", "problem"),
-    [
-        ("graphs", {"id": "a", "belief": "b", "argument": "c"}, "no stance"),
-        ("graphs", {"id": "a", "belief": "b"}, "argument"),
-        ("stance", {"id": "a", "topic": "b", "stance": "neutral"}, "support or counter"),
-        ("stance", {"id": "a"}, "topic"),
-        ("issues", {"belief": "b"}, "format"),
-    ],
-)
+    [("graphs", {"id": "a", "belief": "b", "argument": "c"}, "no stance"),
+     ("graphs", {"id": "a", "belief": "b"}, "argument"),
+     ("stance", {"id": "a", "topic": "b", "stance": "neutral"}, "support or counter"),
+     ("stance", {"id": "a"}, "topic"), ("issues", {"belief": "b"}, "format")],
+)  # fmt: skip
 def test_a_record_that_does_not_fit_its_template_is_named(template, record, problem, tmp_path):
     file = write(tmp_path / "t.jsonl", record)
     refused(problem, tmp_path / "s.db", template, [file])

@@ -151,12 +151,10 @@ def test_the_cosine_is_that_of_the_worked_columns(tmp_path):
 
 @pytest.mark.parametrize(
     ("fields", "message"),
-    [
-        ({"row_lines": "A | 1 | 2\n"}, "2 cells for 1 columns"),
-        ({"column_lines": ("fed_turn",)}, "expected set \\| measure \\| n"),
-        ({"recomputed": {"Thiers": "deam"}}, "did you mean 'Theirs'"),
-    ],
-)
+    [({"row_lines": "A | 1 | 2\n"}, "2 cells for 1 columns"),
+     ({"column_lines": ("fed_turn",)}, "expected set \\| measure \\| n"),
+     ({"recomputed": {"Thiers": "deam"}}, "did you mean 'Theirs'")],
+)  # fmt: skip
 def test_a_table_that_contradicts_itself_is_refused(fields, message):
     table = small(**fields).tables[0]
     with pytest.raises(InputError, match=message):

@@ -45,15 +45,12 @@ def test_bleu2_is_that_of_the_worked_cases(predictions, references, expected):
 
 @pytest.mark.parametrize(
     ("text", "tokens"),
-    [
-        ("PersonX <sep> it", ["PersonX", "<", "sep", ">", "it"]),
-        ("PersonX's dog, 2.5 km.", ["PersonX's", "dog", ",", "2.5", "km", "."]),
-        ("a 3-year plan", ["a", "3", "-", "year", "plan"]),
-        ("well-known &amp; liked", ["well-known", "&", "liked"]),
-        ('say "no"!', ["say", '"', "no", '"', "!"]),
-        ("", []),
-    ],
-)
+    [("PersonX <sep> it", ["PersonX", "<", "sep", ">", "it"]),
+     ("PersonX's dog, 2.5 km.", ["PersonX's", "dog", ",", "2.5", "km", "."]),
+     ("a 3-year plan", ["a", "3", "-", "year", "plan"]),
+     ("well-known &amp; liked", ["well-known", "&", "liked"]),
+     ('say "no"!', ["say", '"', "no", '"', "!"]), ("", [])],
+)  # fmt: skip
 def test_marks_are_split_as_13a_splits_them(text, tokens):
     assert tokens_13a(text) == tokens
 
@@ -135,11 +132,9 @@ def copying(lines, relations):
 @pytest.mark.data
 @pytest.mark.parametrize(
     ("relations", "expected"),
-    [
-        (ALL, [0.2891666666666667, 1.0, 0.44861021331609574, 0.184186056793766]),
-        (SIX, [0.36, 0.622478386167147, 0.4561774023231257, 0.18886481235047425]),
-    ],
-)
+    [(ALL, [0.2891666666666667, 1.0, 0.44861021331609574, 0.184186056793766]),
+     (SIX, [0.36, 0.622478386167147, 0.4561774023231257, 0.18886481235047425])],
+)  # fmt: skip
 def test_trivial_systems_reach_what_was_recorded(relations, expected, data_folder):
     lines = (data_folder / DECO_TEST).read_text("utf-8").splitlines()
     measures = extraction_measures(copying(lines, relations), ALL)

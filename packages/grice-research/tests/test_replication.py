@@ -22,16 +22,14 @@ def made(kind, published, value, interval, **fields):
 
 @pytest.mark.parametrize(
     ("kind", "published", "value", "interval", "verdict"),
-    [
-        ("printed", 0.578, 0.5782, (0.5, 0.64), "recomputed"),
-        ("printed", 0.10, 0.09, (-0.1, 0.3), "not recomputed"),
-        ("printed", -0.47, 0.47, (0.3, 0.6), "not recomputed"),
-        ("printed", 1690.0, 1690.0, (None, None), "recomputed"),
-        ("ours", -0.47, 0.20, (0.02, 0.37), "beside: above"),
-        ("ours", 0.22, 0.41, (0.20, 0.58), "beside: level"),
-        ("ours", 0.30, 0.10, (-0.1, 0.29), "beside: below"),
-    ],
-)
+    [("printed", 0.578, 0.5782, (0.5, 0.64), "recomputed"),
+     ("printed", 0.10, 0.09, (-0.1, 0.3), "not recomputed"),
+     ("printed", -0.47, 0.47, (0.3, 0.6), "not recomputed"),
+     ("printed", 1690.0, 1690.0, (None, None), "recomputed"),
+     ("ours", -0.47, 0.20, (0.02, 0.37), "beside: above"),
+     ("ours", 0.22, 0.41, (0.20, 0.58), "beside: level"),
+     ("ours", 0.30, 0.10, (-0.1, 0.29), "beside: below")],
+)  # fmt: skip
 def test_the_verdict_follows_from_the_figures_and_their_sign(
     kind, published, value, interval, verdict
 ):

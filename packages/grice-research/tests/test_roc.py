@@ -23,13 +23,9 @@ def made(n=120):
 
 @pytest.mark.parametrize(
     ("values", "area"),
-    [
-        ([0.1, 0.4, 0.35, 0.8], 0.75),
-        ([0.5] * 4, 0.5),
-        ([0.1, 0.3, 0.3, 0.8], 0.875),
-        ([4, 3, 2, 1], 0.0),
-    ],
-)
+    [([0.1, 0.4, 0.35, 0.8], 0.75), ([0.5] * 4, 0.5), ([0.1, 0.3, 0.3, 0.8], 0.875),
+     ([4, 3, 2, 1], 0.0)],
+)  # fmt: skip
 def test_the_area_is_the_share_of_pairs_in_order_ties_half(values, area):
     assert roc_areas({"a": values}, LABELS).areas["a"].value == area
 
@@ -69,12 +65,9 @@ def test_whole_conversations_are_drawn():
 
 @pytest.mark.parametrize(
     ("values", "labels", "message"),
-    [
-        ([1, 2, 3, 4], [1, 1, 1, 1], "both labels"),
-        ([1, 2, 3, 4], [0, 2, 1, 1], "1 or 0"),
-        ([1, None, 3, 4], LABELS, "every item needs a value"),
-    ],
-)
+    [([1, 2, 3, 4], [1, 1, 1, 1], "both labels"), ([1, 2, 3, 4], [0, 2, 1, 1], "1 or 0"),
+     ([1, None, 3, 4], LABELS, "every item needs a value")],
+)  # fmt: skip
 def test_what_has_no_area_is_refused(values, labels, message):
     with pytest.raises(InputError, match=message):
         roc_areas({"a": values}, labels)

@@ -141,14 +141,12 @@ def test_models_write_the_graphs_and_say_changed_ones_in_words(models, chat, cap
 
 @pytest.mark.parametrize(
     ("words", "problem"),
-    [
-        (["deam", "--resource", "parser=file:x"], "no resource is read by deam"),
-        (["deam-amr", "--resource", "parser=file:x", "--resource", "graphs=x"], "leave one out"),
-        (["deam-amr", "--resource", "parsers=file:x"], "read graphs, parser and generator"),
-        (["deam-amr", "--resource", "parser"], "write NAME=VALUE"),
-        (["deam-amr", "--resource", "parser=builtin:encoder"], "encoder"),
-    ],
-)
+    [(["deam", "--resource", "parser=file:x"], "no resource is read by deam"),
+     (["deam-amr", "--resource", "parser=file:x", "--resource", "graphs=x"], "leave one out"),
+     (["deam-amr", "--resource", "parsers=file:x"], "read graphs, parser and generator"),
+     (["deam-amr", "--resource", "parser"], "write NAME=VALUE"),
+     (["deam-amr", "--resource", "parser=builtin:encoder"], "encoder")],
+)  # fmt: skip
 def test_models_in_the_wrong_place_are_refused(words, problem, chat, capsys):
     assert main(["perturb", str(chat), "--kind", *words]) == 2
     assert problem in capsys.readouterr().err

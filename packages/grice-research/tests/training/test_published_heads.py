@@ -202,13 +202,11 @@ def test_ciders_readers_learn_spans_and_choices(triplets, tmp_path, capsys):
 
 @pytest.mark.parametrize(
     ("system", "change", "problem"),
-    [
-        ("cider-relations", {"relation": "Xauses"}, "none of CIDER's relations"),
-        ("cider-spans", {"start": 1}, "does not stand at character 1"),
-        ("cider-choices", {"answer": 9}, "the number of one: 9"),
-        ("cider-entailment", {"label": "maybe"}, "label is 1 or 0, found 'maybe'"),
-    ],
-)
+    [("cider-relations", {"relation": "Xauses"}, "none of CIDER's relations"),
+     ("cider-spans", {"start": 1}, "does not stand at character 1"),
+     ("cider-choices", {"answer": 9}, "the number of one: 9"),
+     ("cider-entailment", {"label": "maybe"}, "label is 1 or 0, found 'maybe'")],
+)  # fmt: skip
 def test_bad_triplets_say_where(system, change, problem, triplets, tmp_path, capsys):
     row = json.loads(triplets.read_text("utf-8").splitlines()[0])
     data = tiny.json_lines(tmp_path / "bad.jsonl", [row | change])

@@ -21,14 +21,10 @@ def test_every_recipe_has_a_reader_of_its_examples():
 
 @pytest.mark.parametrize(
     ("change", "problem"),
-    [
-        ("epoch=3", "did you mean 'epochs'"),
-        ("epochs", "NAME=VALUE"),
-        ("epochs=many", "hyper-parameters of accent"),
-        ("batch=0", "are above 0"),
-        ("schedule=round", "hyper-parameters of accent"),
-    ],
-)
+    [("epoch=3", "did you mean 'epochs'"), ("epochs", "NAME=VALUE"),
+     ("epochs=many", "hyper-parameters of accent"), ("batch=0", "are above 0"),
+     ("schedule=round", "hyper-parameters of accent")],
+)  # fmt: skip
 def test_a_value_that_cannot_be_used_is_refused(change, problem):
     with pytest.raises(InputError, match=problem):
         recipes()["accent"].values([change])

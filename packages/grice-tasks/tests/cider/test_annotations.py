@@ -63,16 +63,14 @@ def test_the_released_file_is_read_and_written_as_it_is(dialogues, tmp_path):
 
 @pytest.mark.parametrize(
     ("wrong", "message"),
-    [
-        (["missed the bus", "Cause", "late", [5, 19], [34, 38], 0], "did you mean 'Causes'"),
-        (["missed a bus", "Causes", "late", [5, 17], [34, 38], 0], "where the text has"),
-        (["missed the bus", "Causes", "late", [19, 5], [34, 38], 0], "reversed"),
-        (["missed the bus", "Causes", "late", [5, 19], [34, 380], 0], "outside the text"),
-        (["late", "Causes", "late", [34, 38], [34, 38], 0], "the same stretch"),
-        (["missed the bus", "Causes", " ", [5, 19], [-1, -1], 1], "the tail is empty"),
-        (["missed the bus", "Causes", "late", [5], [34, 38], 0], "a start and an end"),
-    ],
-)
+    [(["missed the bus", "Cause", "late", [5, 19], [34, 38], 0], "did you mean 'Causes'"),
+     (["missed a bus", "Causes", "late", [5, 17], [34, 38], 0], "where the text has"),
+     (["missed the bus", "Causes", "late", [19, 5], [34, 38], 0], "reversed"),
+     (["missed the bus", "Causes", "late", [5, 19], [34, 380], 0], "outside the text"),
+     (["late", "Causes", "late", [34, 38], [34, 38], 0], "the same stretch"),
+     (["missed the bus", "Causes", " ", [5, 19], [-1, -1], 1], "the tail is empty"),
+     (["missed the bus", "Causes", "late", [5], [34, 38], 0], "a start and an end")],
+)  # fmt: skip
 def test_an_invalid_triplet_is_refused_or_left_out(file, wrong, message):
     path = file(GOOD, wrong)
     with pytest.raises(RecordError, match=message) as caught:

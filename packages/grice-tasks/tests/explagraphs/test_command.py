@@ -66,17 +66,15 @@ def test_predictions_keep_the_graph_as_it_came(tmp_path):
 
 @pytest.mark.parametrize(
     ("name", "text", "message"),
-    [
-        ("x.tsv", "maybe\tg", "x.tsv:1: stance 'maybe', expected support or counter"),
-        ("x.tsv", "support", "x.tsv:1: 1 column,"),
-        ("x.tsv", "support\tg\tg", "x.tsv:1: 3 columns,"),
-        ("x.jsonl", "{}", "x.jsonl:1: Object missing required field `id`"),
-        ("x.jsonl", '{"id":"1","graph":"g"}', "x.jsonl:1: stance: missing"),
-        ("x.jsonl", '{"id":"1","stance":"support","graph":"g"}\n' * 2, "'1' comes twice"),
-        ("x.jsonl", "[", "x.jsonl:1: "),
-        ("x.jsonl", "\u00e9", "x.jsonl:1: not UTF-8: byte 0xe9 at byte 0; convert"),
-    ],
-)
+    [("x.tsv", "maybe\tg", "x.tsv:1: stance 'maybe', expected support or counter"),
+     ("x.tsv", "support", "x.tsv:1: 1 column,"),
+     ("x.tsv", "support\tg\tg", "x.tsv:1: 3 columns,"),
+     ("x.jsonl", "{}", "x.jsonl:1: Object missing required field `id`"),
+     ("x.jsonl", '{"id":"1","graph":"g"}', "x.jsonl:1: stance: missing"),
+     ("x.jsonl", '{"id":"1","stance":"support","graph":"g"}\n' * 2, "'1' comes twice"),
+     ("x.jsonl", "[", "x.jsonl:1: "),
+     ("x.jsonl", "\u00e9", "x.jsonl:1: not UTF-8: byte 0xe9 at byte 0; convert")],
+)  # fmt: skip
 def test_a_broken_line_is_named(tmp_path, name, text, message):
     (tmp_path / name).write_text(text, "latin-1")
     with pytest.raises(InputError) as caught:

@@ -33,22 +33,14 @@ def test_a_plain_graph_reads_without_problem_and_writes_back():
 
 @pytest.mark.parametrize(
     ("text", "problems", "facts"),
-    [
-        ("(a; b; c", [("brackets", 0)], 1),
-        ("(a; b; c(d; e; f)", [("brackets", 0)], 2),
-        ("a; b; c)(d; e; f)", [("text", 0)], 1),
-        ("(a; b; c))(d; e; f)", [("text", 9)], 2),
-        ("(a; b)(d; e; f)", [("text", 0)], 1),
-        ("(a; b; c; d)(d; e; f)", [("text", 0)], 1),
-        ("(a (of b); c; d)", [("nested", 3)], 1),
-        ("(a;b; c)", [("spacing", 3)], 1),
-        ("(a; b; c) (d; e; f)", [("spacing", 9)], 2),
-        ("(a; b; )", [("empty", 5)], 1),
-        ("", [("empty", 0)], 0),
-        ("()", [("empty", 0), ("text", 0)], 0),
-        ("((a; b; c)", [("text", 0)], 1),
-    ],
-)
+    [("(a; b; c", [("brackets", 0)], 1), ("(a; b; c(d; e; f)", [("brackets", 0)], 2),
+     ("a; b; c)(d; e; f)", [("text", 0)], 1), ("(a; b; c))(d; e; f)", [("text", 9)], 2),
+     ("(a; b)(d; e; f)", [("text", 0)], 1), ("(a; b; c; d)(d; e; f)", [("text", 0)], 1),
+     ("(a (of b); c; d)", [("nested", 3)], 1), ("(a;b; c)", [("spacing", 3)], 1),
+     ("(a; b; c) (d; e; f)", [("spacing", 9)], 2), ("(a; b; )", [("empty", 5)], 1),
+     ("", [("empty", 0)], 0), ("()", [("empty", 0), ("text", 0)], 0),
+     ("((a; b; c)", [("text", 0)], 1)],
+)  # fmt: skip
 def test_each_problem_is_named_with_its_position(text, problems, facts):
     reading = read_graph(text)
     assert sorted((problem.kind, problem.start) for problem in reading.problems) == problems
@@ -96,14 +88,10 @@ def test_relations_come_in_pairs_of_opposites():
 
 @pytest.mark.parametrize(
     ("text", "longest", "linear"),
-    [
-        ("(a; is a; b)(b; is a; c)", 2, True),
-        ("(a; is a; b)(a; is a; c)", 1, False),
-        ("(a; is a; c)(b; is a; c)", 1, False),
-        ("(a; is a; b)(c; is a; d)", 1, False),
-        ("(a; is a; b)(b; is a; c)(a; is a; c)", 2, False),
-    ],
-)
+    [("(a; is a; b)(b; is a; c)", 2, True), ("(a; is a; b)(a; is a; c)", 1, False),
+     ("(a; is a; c)(b; is a; c)", 1, False), ("(a; is a; b)(c; is a; d)", 1, False),
+     ("(a; is a; b)(b; is a; c)(a; is a; c)", 2, False)],
+)  # fmt: skip
 def test_depth_and_chains(text, longest, linear):
     graph = read_graph(text).graph
     assert (depth(graph), is_linear(graph)) == (longest, linear)

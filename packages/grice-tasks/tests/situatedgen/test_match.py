@@ -98,14 +98,10 @@ def test_bad_arguments_are_named(keywords, places, reading):
 
 @pytest.mark.parametrize(
     ("text", "count"),
-    [
-        ("", 0),
-        ("July is hot", 1),
-        ("He met Dr. Who in Washington, D.C. yesterday.", 1),
-        ("George W. Bush was president. He was from Texas.", 2),
-        ("It cost 3.50 dollars. It was cheap!", 2),
-    ],
-)
+    [("", 0), ("July is hot", 1), ("He met Dr. Who in Washington, D.C. yesterday.", 1),
+     ("George W. Bush was president. He was from Texas.", 2),
+     ("It cost 3.50 dollars. It was cheap!", 2)],
+)  # fmt: skip
 def test_sentences(text, count):
     assert len(sentences(text)) == count
 

@@ -48,12 +48,10 @@ def test_the_tagger_finds_places_and_dates(context):
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [
-        ("She lives in Atlanta Georgia.", {"Atlanta", "Georgia"}),
-        ("The Golden Gate Bridge sprawls in the San Francisco skyline.", {"San Francisco"}),
-        ("Papua New Guinea is in the southern hemisphere.", {"Papua New Guinea"}),
-    ],
-)
+    [("She lives in Atlanta Georgia.", {"Atlanta", "Georgia"}),
+     ("The Golden Gate Bridge sprawls in the San Francisco skyline.", {"San Francisco"}),
+     ("Papua New Guinea is in the southern hemisphere.", {"Papua New Guinea"})],
+)  # fmt: skip
 def test_listed_places_are_put_right(context, text, expected):
     entities = context.tagger.find([text])[0].entities
     places = {text[entity.start : entity.end] for entity in entities if entity.label == "GPE"}
@@ -89,13 +87,10 @@ def test_a_list_of_words_is_no_sentence(contrast):
 
 @pytest.mark.parametrize(
     ("output", "reason"),
-    [
-        ("", "no two sentences"),
-        ("The Eiffel Tower stands in Paris.", "no two sentences"),
-        ("A tower stands here. A bell rings there.", "no two contexts"),
-        ("Paris is in London. London is in Paris.", "no two contexts"),
-    ],
-)
+    [("", "no two sentences"), ("The Eiffel Tower stands in Paris.", "no two sentences"),
+     ("A tower stands here. A bell rings there.", "no two contexts"),
+     ("Paris is in London. London is in Paris.", "no two contexts")],
+)  # fmt: skip
 def test_what_cannot_be_judged_says_why(contrast, output, reason):
     judgement = contrast.judge.judge_outputs([LANDMARKS], [output])[0]
     assert judgement.plausibility == 0

@@ -84,13 +84,11 @@ def marked(name, text, masked=None, label="GPE", entity="Spain"):
 
 @pytest.mark.parametrize(
     ("question", "answer", "start", "expected"),
-    [
-        ("Is July hot in Chile?", False, 8, "July is not hot in Chile"),
-        ("Did slaves play a role?", True, 11, "Slaves play a role"),
-        ("Does the mayor work here?", False, 15, "The mayor not work here"),
-        ("Will it rain?", True, 8, "It would rain"),
-    ],
-)
+    [("Is July hot in Chile?", False, 8, "July is not hot in Chile"),
+     ("Did slaves play a role?", True, 11, "Slaves play a role"),
+     ("Does the mayor work here?", False, 15, "The mayor not work here"),
+     ("Will it rain?", True, 8, "It would rain")],
+)  # fmt: skip
 def test_yes_no_questions_are_turned_as_published(question, answer, start, expected):
     assert yes_no_statement(question, answer, start) == expected
 
@@ -143,29 +141,25 @@ def test_statements_of_every_form():
 
 @pytest.mark.parametrize(
     ("text", "spans"),
-    [
-        ("It began in 1999.", "DATE 1999"),
-        ("It takes about 24 hours.", "TIME about 24 hours"),
-        ("He was born on July 4, 1776 there.", "DATE July 4, 1776"),
-        ("Jazz of the 1920s was loud.", "DATE the 1920s"),
-        ("He fought in World War II bravely.", "EVENT World War II"),
-        ("The U.S. is large.", "GPE The U.S."),
-        ("Music of the early 90's was loud.", "DATE the early 90's"),
-        ("It rains between June and August here.", "DATE between June and August"),
-        ("It dried two days in a row.", "DATE two days in a row"),
-        ("He waited for years in vain.", "DATE years"),
-        ("At the end of the first week they left.", "DATE the end of the first week"),
-        ("Plants of the Permian period are gone.", "DATE the Permian period"),
-        ("A six year old runs.", "DATE six year old"),
-        ("He met Hurricane Sandy bravely.", "EVENT Hurricane Sandy"),
-        ("People light lamps at Diwali.", "EVENT Diwali"),
-        ("She won the US Open.", "EVENT the US Open"),
-        ("Some US coins are old.", "GPE US"),
-        ("He heads the Kingdom of Malaysia.", "GPE the Kingdom of Malaysia"),
-        ("He ran at the 1936 Summer Olympics.", "DATE 1936, EVENT Summer Olympics"),
-        ("It walked 2000 miles to the river.", ""),
-    ],
-)
+    [("It began in 1999.", "DATE 1999"), ("It takes about 24 hours.", "TIME about 24 hours"),
+     ("He was born on July 4, 1776 there.", "DATE July 4, 1776"),
+     ("Jazz of the 1920s was loud.", "DATE the 1920s"),
+     ("He fought in World War II bravely.", "EVENT World War II"),
+     ("The U.S. is large.", "GPE The U.S."),
+     ("Music of the early 90's was loud.", "DATE the early 90's"),
+     ("It rains between June and August here.", "DATE between June and August"),
+     ("It dried two days in a row.", "DATE two days in a row"),
+     ("He waited for years in vain.", "DATE years"),
+     ("At the end of the first week they left.", "DATE the end of the first week"),
+     ("Plants of the Permian period are gone.", "DATE the Permian period"),
+     ("A six year old runs.", "DATE six year old"),
+     ("He met Hurricane Sandy bravely.", "EVENT Hurricane Sandy"),
+     ("People light lamps at Diwali.", "EVENT Diwali"),
+     ("She won the US Open.", "EVENT the US Open"), ("Some US coins are old.", "GPE US"),
+     ("He heads the Kingdom of Malaysia.", "GPE the Kingdom of Malaysia"),
+     ("He ran at the 1936 Summer Olympics.", "DATE 1936, EVENT Summer Olympics"),
+     ("It walked 2000 miles to the river.", "")],
+)  # fmt: skip
 def test_dates_times_and_events_by_their_words(text, spans):
     found = (f"{span.label} {text[span.start : span.end]}" for span in spelt_spans(text))
     assert ", ".join(found) == spans
@@ -316,13 +310,10 @@ def test_questions_and_statements_are_told_apart(tmp_path):
 
 @pytest.mark.parametrize(
     ("text", "problem"),
-    [
-        ('{"question": "Is it?"}', "neither"),
-        ('{"statement": 3}', "statement"),
-        ('{"id": "a", "statement": "x"}\n{"id": "a", "statement": "y"}', "comes twice"),
-        ("", "no question"),
-    ],
-)
+    [('{"question": "Is it?"}', "neither"), ('{"statement": 3}', "statement"),
+     ('{"id": "a", "statement": "x"}\n{"id": "a", "statement": "y"}', "comes twice"),
+     ("", "no question")],
+)  # fmt: skip
 def test_broken_input_is_named(tmp_path, text, problem):
     file = tmp_path / "mine.jsonl"
     file.write_text(text)
