@@ -15,6 +15,7 @@ SPEAKER_FIELD = "name of a field that holds the speaker"
 META_FIELD = "name of a field of the meta"
 RATINGS = "human ratings are called human"
 ALLOWED = {
+    ("cli/__init__.py", "system"): "a module of commands",
     ("cli/settings.py", "tool"): "a table of pyproject.toml",
     ("evaluation/datasets.py", "human"): RATINGS,
     ("models/endpoint.py", "user"): "role of a message that grice itself sends to a server",
