@@ -11,10 +11,9 @@ import random
 import threading
 import time
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from contextlib import suppress
 from copy import deepcopy
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
@@ -95,11 +94,8 @@ class ClientOptions(msgspec.Struct, frozen=True, kw_only=True):
 class Usage(msgspec.Struct, kw_only=True):
     """Requests that a run has sent to one model of an endpoint, or would send.
 
-    Attributes:
-        requests: All requests, repeated ones too.
-        repeated, unanswered: Repetitions, and requests without a usable answer, by the reason.
-        prompt_tokens, completion_tokens: As the server counts them.
-        uncounted: Answers whose tokens the server did not state.
+    ``requests`` counts repeated ones too; tokens are those that the server states. ``repeated`` and
+    ``unanswered`` (without a usable answer) are counts by the reason.
     """
 
     model: str
@@ -110,8 +106,6 @@ class Usage(msgspec.Struct, kw_only=True):
     unanswered: dict[str, int] = {}
     prompt_tokens: int = 0
     completion_tokens: int = 0
-    uncounted: int = 0
-    seconds: float = 0.0
 
 
 class RequestCounter:
@@ -138,7 +132,7 @@ class RequestCounter:
                 )
             usage.requests += 1
 
-    def add(self, usage: Usage, **counts: float) -> None:
+    def add(self, usage: Usage, **counts: int) -> None:
         """Add to counts by their names."""
         with self._lock:
             for name, count in counts.items():
@@ -167,18 +161,16 @@ def in_words(usage: Usage, *, planned: bool) -> Iterator[str]:
         common = sorted(counts.items(), key=lambda item: -item[1])
         if common:
             yield f"{usage.model}: {title}: {'; '.join(f'{why} ({n:,})' for why, n in common)}"
-    if usage.uncounted and not planned:
-        yield f"{usage.model}: the server did not state the tokens of {usage.uncounted:,} more"
 
 
 class _FailedError(Exception):
     """A request without a usable answer; ``wait`` is what a busy server asks for."""
 
     def __init__(
-        self, reason: str, kind: FailureKind, wait: float | None = None, text: str = ""
+        self, reason: str, kind: FailureKind, text: str = "", wait: float | None = None
     ) -> None:
         super().__init__(reason)
-        self.kind, self.wait, self.text = kind, wait, text
+        self.kind, self.text, self.wait = kind, text, wait
 
 
 class _EndedError(Exception):
@@ -200,7 +192,7 @@ class _Tokens(msgspec.Struct):
 
 
 class _Completion(msgspec.Struct):
-    choices: list[_Choice]
+    choices: Annotated[list[_Choice], msgspec.Meta(min_length=1, max_length=1)]
     usage: _Tokens | None = None
 
 
@@ -367,7 +359,6 @@ class EndpointChat:
         import httpx2
 
         self._counter.start(self._usage)
-        started = time.monotonic()
         try:
             answer = self._client.post(
                 f"{self._url}/chat/completions", content=msgspec.json.encode(body)
@@ -378,15 +369,14 @@ class EndpointChat:
             raise _FailedError(f"no connection: {error}", "unreachable") from None
         except httpx2.HTTPError as error:
             raise _FailedError(f"connection broken: {type(error).__name__}", "busy") from None
-        finally:
-            self._counter.add(self._usage, seconds=time.monotonic() - started)
         if answer.status_code == 200:
             return answer.content[:MAX_BYTES]
         status = f"HTTP {answer.status_code}"
         if answer.status_code in BUSY:
             stated = answer.headers.get("Retry-After", "").strip()
             raise _FailedError(status, "busy", wait=float(stated) if stated.isdecimal() else None)
-        message = shortened(self._redacted(_message(answer.content)), 300)
+        text = answer.content[:MAX_BYTES].decode("utf-8", "replace")
+        message = shortened(self._redacted(" ".join(text.split())), 300)
         if advice := FATAL.get(answer.status_code):
             raise StoppedError(f"{self._url}: {status}: {message or advice}; {advice}")
         raise _FailedError(f"{status}: {message}".rstrip(": "), "refused")
@@ -395,24 +385,23 @@ class EndpointChat:
         self, content: bytes, request: ChatRequest, reader: RecordReader[Record], max_tokens: int
     ) -> Record:
         """Return the record in the body of an answer, and count its tokens."""
-        completion, problem = None, "the server sent no whole completion"
-        with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        try:
             completion = msgspec.json.decode(content, type=_Completion)
-            problem = f"{len(completion.choices)} answers where one was asked for"
-        used = completion and completion.usage
-        self._counter.add(self._usage, **(structs.asdict(used) if used else {"uncounted": 1}))
-        text = content.decode("utf-8", "replace")
-        if completion and len(completion.choices) == 1:
-            choice = completion.choices[0]
-            text, is_cut = choice.message.content or "", choice.finish_reason == "length"
-            try:
-                return reader.read(text, _judged_texts(request), is_cut=is_cut)
-            except UnreadableError as error:
-                problem = f"not the JSON that was asked for: {self._redacted(str(error))}"
-                if is_cut:
-                    problem = f"the answer was cut at its longest, {max_tokens:,} tokens"
-                    self._min_tokens = REASONING if self._may_reason else 0
-        raise _FailedError(problem, "unusable", text=self._redacted(text))
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            text = self._redacted(content.decode("utf-8", "replace"))
+            raise _FailedError("the server sent no whole completion", "unusable", text) from None
+        if completion.usage:
+            self._counter.add(self._usage, **structs.asdict(completion.usage))
+        choice = completion.choices[0]
+        text, is_cut = choice.message.content or "", choice.finish_reason == "length"
+        try:
+            return reader.read(text, _judged_texts(request), is_cut=is_cut)
+        except UnreadableError as error:
+            problem = f"not the JSON that was asked for: {self._redacted(str(error))}"
+            if is_cut:
+                problem = f"the answer was cut at its longest, {max_tokens:,} tokens"
+                self._min_tokens = REASONING if self._may_reason else 0
+            raise _FailedError(problem, "unusable", self._redacted(text)) from None
 
     def _adapt(self, reason: str, body: Mapping[str, Json], *, is_longer: bool) -> bool:
         """Return whether a refused request is worth a try in another form."""
@@ -457,31 +446,21 @@ class EndpointChat:
         if error.kind != "unreachable" and not is_last:
             shown = f" ({shortened(repr(error.text), SHOWN)})" if error.text else ""
             return Unanswered(f"{self._url}: {error}{shown}, {times} times")
-        advice = "start it, or name another address"
         if error.kind == "unreachable":
-            problem = f"it cannot be reached ({error})"
-        elif error.kind == "busy":
-            problem = f"none of the last {MAX_MISSES} requests was answered ({error})"
+            problem = f"it cannot be reached ({error}); start it, or name another address"
         else:
             problem = (
                 f"no answer of the model {self._model!r} to {MAX_MISSES} requests in a row can be "
-                f"read ({error}, {times} times); the last one: {error.text[:QUOTED]!r}"
+                f"used ({error}, {times} times)"
             )
-            advice = "name a model that answers with the JSON it is asked for"
+            if error.text:
+                problem += (
+                    f"; the last one: {error.text[:QUOTED]!r}; name a model that answers with "
+                )
+                problem += "the JSON it is asked for"
         raise StoppedError(
-            f"{self._url}: {problem}; {advice}; answers are kept, and the same command goes on"
+            f"{self._url}: {problem}; answers are kept, and the same command goes on"
         )
-
-
-def _message(content: bytes) -> str:
-    """Return the error message of a server, in any of the usual shapes."""
-    try:
-        body = msgspec.json.decode(content[:MAX_BYTES])
-    except (msgspec.DecodeError, RecursionError):
-        body = content[:300].decode("utf-8", "replace")
-    for name in ("error", "message"):
-        body = body.get(name, body) if isinstance(body, dict) else body
-    return " ".join(body.split()) if isinstance(body, str) else ""
 
 
 def _judged_texts(request: ChatRequest) -> Iterator[str]:

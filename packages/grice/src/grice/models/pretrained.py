@@ -174,7 +174,6 @@ class Network(Protocol):
 
     def __call__(self, ids: list[int], types: list[int]) -> NDArray[np.float32]:
         """Return the output for one text."""
-        ...
 
 
 class LabelSettings(Settings, frozen=True):

@@ -90,7 +90,6 @@ class Reader(Protocol):
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
         """Return for each text whether it is too long to be read whole."""
-        ...
 
 
 @runtime_checkable
@@ -99,7 +98,6 @@ class Encoder(Reader, Protocol):
 
     def encode(self, texts: Sequence[str]) -> list[Vector]:
         """Return one unit vector (float32) per text; zeros for a text without a word."""
-        ...
 
 
 @runtime_checkable
@@ -108,7 +106,6 @@ class PairClassifier(Reader, Protocol):
 
     def classify(self, pairs: Sequence[Pair]) -> list[float]:
         """Return the probability of the positive class for each pair, 0 to 1."""
-        ...
 
 
 @runtime_checkable
@@ -117,11 +114,9 @@ class CausalLM(Reader, Protocol):
 
     def log_probabilities(self, prompts: Sequence[str], texts: Sequence[str]) -> list[float]:
         """Return the mean log probability of each text's tokens after its prompt, at most 0."""
-        ...
 
     def token_scores(self, prompts: Sequence[Prompt]) -> list[list[list[TokenScore]]]:
         """Return for each prompt the tokens of each of its target spans."""
-        ...
 
 
 @runtime_checkable
@@ -132,7 +127,6 @@ class PromptEncoder(Reader, Protocol):
 
     def mean_states(self, prompts: Sequence[Prompt]) -> list[list[Vector]]:
         """Return for each prompt the mean hidden state of each of its target spans."""
-        ...
 
 
 @runtime_checkable
@@ -148,4 +142,3 @@ class Chat(Protocol):
 
         Raises StoppedError at a limit of requests, or if the endpoint stops answering.
         """
-        ...

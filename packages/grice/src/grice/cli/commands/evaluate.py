@@ -324,8 +324,6 @@ def _audit_view(result: AuditResult) -> View:
     yield Lines(LEGEND, style="dim")
     for usage in result.usage:
         yield Lines(usage_lines([usage], planned=False))
-        if usage.requests:
-            yield Lines([f"{usage.seconds / usage.requests:.2f} s a request"])
     yield Lines((row.verdict for row in result.metrics if row.verdict), style="bold")
 
 
