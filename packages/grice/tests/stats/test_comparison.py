@@ -171,7 +171,6 @@ def test_power_counts_conversations():
     assert stats.items_needed(a, b, difference=10).more == 0
     for options, message in (
         ({"difference": 0}, "above 0"),
-        ({"difference": 1, "power": 80}, "power=80"),
         ({"difference": 1, "groups": ["x"] * 40}, "nothing of the spread"),
     ):
         with pytest.raises(InputError, match=message):

@@ -126,7 +126,7 @@ COPULA = re.compile(
 )
 
 
-def event_text(event: str, subject: str = "X") -> str:
+def event_text(event: str) -> str:
     """Return an event as a clause with pronouns.
 
     >>> event_text("PersonX takes PersonY's ___")
@@ -137,7 +137,7 @@ def event_text(event: str, subject: str = "X") -> str:
     text = _pronouns(event)
     if not text or SUBJECT.match(text) or DETERMINER.match(text):
         return text
-    return f"{PRONOUNS[subject.lower()][0]} {text}"
+    return f"he {text}"
 
 
 def head_text(head: str) -> str:

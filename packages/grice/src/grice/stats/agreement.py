@@ -1,7 +1,7 @@
 """Agreement of annotators: chance-corrected coefficients, with intervals by jackknife.
 
 Ratings are one list per item with the rating of each annotator, None or NaN where one gave none.
-``groups``, ``level`` and ``seed`` are those of :func:`~grice.stats.correlation`.
+``groups`` are those of :func:`~grice.stats.correlation`.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ class _Paired(NamedTuple):
     sizes: Floats
     groups: Integers | None
 
-    def estimate(self, statistic: Statistic, what: str, level: float, seed: int) -> Estimate:
+    def estimate(self, statistic: Statistic, what: str) -> Estimate:
         """Return a coefficient of at most 1 with its interval."""
-        drawn = resample(statistic, len(self.sizes), groups=self.groups, seed=seed)
-        return estimate(drawn, level=level, what=what, bounded="by one")
+        drawn = resample(statistic, len(self.sizes), groups=self.groups)
+        return estimate(drawn, what=what, bounded="by one")
 
 
 def _matrix(ratings: Ratings) -> Floats:
@@ -119,8 +119,6 @@ def krippendorff_alpha(
     *,
     scale: Scale = "interval",
     groups: Groups | None = None,
-    level: float = 0.95,
-    seed: int = 0,
 ) -> Estimate:
     """Return Krippendorff's alpha: 1 for full agreement, 0 for that of chance, down to below 0.
 
@@ -136,7 +134,7 @@ def krippendorff_alpha(
     table = _coded(ratings) if scale == "nominal" else _matrix(ratings)  # type: ignore[arg-type]
     paired = _paired(table, groups, varying="alpha")
     statistic = _nominal(paired, 1) if scale == "nominal" else _alpha(paired, scale)
-    return paired.estimate(statistic, f"Krippendorff's alpha ({scale})", level, seed)
+    return paired.estimate(statistic, f"Krippendorff's alpha ({scale})")
 
 
 def _nominal(paired: _Paired, less: int) -> Statistic:
@@ -182,8 +180,6 @@ def cohen_kappa(
     *,
     weights: KappaWeights = "none",
     groups: Groups | None = None,
-    level: float = 0.95,
-    seed: int = 0,
 ) -> Estimate:
     """Return Cohen's kappa of two annotators: 1 for full agreement, 0 for that of chance.
 
@@ -214,15 +210,13 @@ def cohen_kappa(
         return _chance_corrected(observed, np.einsum("bi,ij,bj->b", rows, penalty, columns))
 
     what = "Cohen's kappa" if weights == "none" else f"Cohen's kappa ({weights} weights)"
-    return paired.estimate(statistic, what, level, seed)
+    return paired.estimate(statistic, what)
 
 
 def fleiss_kappa(
     ratings: Sequence[Sequence[Hashable]],
     *,
     groups: Groups | None = None,
-    level: float = 0.95,
-    seed: int = 0,
 ) -> Estimate:
     """Return Fleiss' kappa (1971) of several annotators on categories without order.
 
@@ -237,12 +231,10 @@ def fleiss_kappa(
             "krippendorff_alpha(scale='nominal') takes missing ones"
         )
     paired = _paired(table, groups, varying="kappa")
-    return paired.estimate(_nominal(paired, 0), "Fleiss' kappa", level, seed)
+    return paired.estimate(_nominal(paired, 0), "Fleiss' kappa")
 
 
-def ceiling(
-    ratings: Ratings, *, groups: Groups | None = None, level: float = 0.95, seed: int = 0
-) -> Estimate:
+def ceiling(ratings: Ratings, *, groups: Groups | None = None) -> Estimate:
     """Return the Pearson correlation with the mean ratings that a perfect metric would have.
 
     The root (Spearman 1904) of the reliability of the mean of several annotators: Krippendorff's
@@ -259,7 +251,7 @@ def ceiling(
         positive = np.maximum(alpha(weights), 0.0)
         return np.asarray(np.sqrt(count * positive / (1 + (count - 1) * positive)))
 
-    return paired.estimate(statistic, f"ceiling for the mean of {count} judges", level, seed)
+    return paired.estimate(statistic, f"ceiling for the mean of {count} judges")
 
 
 def leave_one_annotator_out(
@@ -268,8 +260,6 @@ def leave_one_annotator_out(
     kind: Kind = "spearman",
     pool: Literal["judges", "pairs"] = "judges",
     groups: Groups | None = None,
-    level: float = 0.95,
-    seed: int = 0,
 ) -> Estimate:
     """Return the correlation of one annotator with the mean of the others: a person as a metric.
 
@@ -306,5 +296,5 @@ def leave_one_annotator_out(
         return np.asarray(np.where(count > 0, mean, np.nan))[:, None]
 
     what = f"one judge against the mean of the others, {NAMES[kind]} over {pool}"
-    drawn = resample(statistic, n, groups=paired.groups, seed=seed)
-    return estimate(drawn, level=level, what=what, bounded="correlation")
+    drawn = resample(statistic, n, groups=paired.groups)
+    return estimate(drawn, what=what, bounded="correlation")

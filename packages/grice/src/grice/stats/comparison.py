@@ -24,6 +24,7 @@ from grice.errors import InputError, did_you_mean
 from grice.stats.correlations import NAMES, correlation_value, weighted_correlations
 from grice.stats.estimate import (
     FEW,
+    LEVEL,
     Bounds,
     Estimate,
     Moments,
@@ -135,9 +136,7 @@ def _mean_of(
     return replace(hall, value=value)
 
 
-def proportion(
-    hits: Sequence[float], sizes: Sequence[int] | None = None, *, level: float = 0.95
-) -> Estimate | None:
+def proportion(hits: Sequence[float], sizes: Sequence[int] | None = None) -> Estimate | None:
     """Return the share of hits among items that come in conversations; None without an item.
 
     ``hits`` of each conversation, half a hit counts as 0.5, among its ``sizes`` items, by default
@@ -154,12 +153,12 @@ def proportion(
     value = float(sums.sum() / n)
     if units < 2:
         nothing = "one conversation alone says nothing of the spread"
-        return Estimate(value, None, None, level, n, "share", units, nothing)
+        return Estimate(value, None, None, LEVEL, n, "share", units, nothing)
     variance = units / (units - 1) * float(((sums - value * items) ** 2).sum()) / n**2
-    quantile, effective = student_quantile(0.5 + level / 2, units - 1), n**2 / float(items @ items)
-    low, high = bounded_interval(value, variance, quantile, effective, level, (0.0, 1.0), n)
+    quantile, effective = student_quantile(0.5 + LEVEL / 2, units - 1), n**2 / float(items @ items)
+    low, high = bounded_interval(value, variance, quantile, effective, LEVEL, (0.0, 1.0), n)
     note = few_units(units, "conversations")
-    return Estimate(value, low, high, level, n, "share, Wilson's interval", units, note)
+    return Estimate(value, low, high, LEVEL, n, "share, Wilson's interval", units, note)
 
 
 def compare_systems(
@@ -224,7 +223,6 @@ def compare_correlations(
     kind: Literal["pearson", "spearman"] = "spearman",
     groups: Groups | None = None,
     baseline: str | None = None,
-    level: float = 0.95,
     permutations: int | None = None,
     seed: int = 0,
 ) -> Ranking:
@@ -239,7 +237,6 @@ def compare_correlations(
         InputError: If there are fewer than two metrics or four complete items, or a column is
             constant.
     """
-    check_level(level)
     pairs = _pairs(list(metrics), baseline)
     named = {"human": human, **metrics}
     columns, codes = complete_items(named, groups, least=4, varying=True)
@@ -248,12 +245,12 @@ def compare_correlations(
     drawn = resample(weighted_correlations(scores, target, kind), n, groups=codes, seed=seed)
     values = [correlation_value(column, target, kind) for column in scores.T]
     correlations = {
-        name: estimate(drawn, i, level=level, what=what, value=values[i], bounded="correlation")
+        name: estimate(drawn, i, what=what, value=values[i], bounded="correlation")
         for i, name in enumerate(metrics)
     }
     apart = differences(drawn, pairs)
     gaps = [
-        estimate(apart, i, level=level, what=f"difference of {what}", value=values[a] - values[b])
+        estimate(apart, i, what=f"difference of {what}", value=values[a] - values[b])
         for i, (a, b) in enumerate(pairs)
     ]
     # Standardised, for rank correlations ranked, so that a swapped column is of one kind.
@@ -269,7 +266,7 @@ def compare_correlations(
 
     return _tested(
         correlations, pairs, gaps, statistic, codes, clustered=baseline is None,
-        total=len(human), level=level, permutations=permutations, seed=seed,
+        total=len(human), level=LEVEL, permutations=permutations, seed=seed,
     )  # fmt: skip
 
 
@@ -406,6 +403,7 @@ def _clusters(
 
 
 APART = "difference of independent means from their intervals (Zou and Donner 2008)"
+POWER = 0.8
 STEPS = 40
 """Halvings in the search for a p-value: far more than it is printed with."""
 
@@ -485,25 +483,22 @@ def items_needed(
     *,
     difference: float,
     groups: Groups | None = None,
-    power: float = 0.8,
     level: float = 0.95,
 ) -> Power:
     """Return how many conversations show a difference of two systems of this size.
 
     From the standard error of the mean difference at hand, clustered by conversation, which
     falls with the square root of their number (normal approximation). State a difference above 0
-    that would matter; with the observed one the answer only repeats the p-value. ``power`` is the
-    probability to find it, one less ``level`` that of a false alarm.
+    that would matter; with the observed one the answer only repeats the p-value. It is found with
+    probability 0.8; one less ``level`` is that of a false alarm.
 
     Raises:
-        InputError: If the difference or power is out of range, or there are fewer than two
+        InputError: If the difference is not above 0, or there are fewer than two
             conversations.
     """
     check_level(level)
     if not difference > 0:
         raise InputError(f"difference={difference}: give the difference worth finding, above 0")
-    if not 0 < power < 1:
-        raise InputError(f"power={power}: a probability between 0 and 1 is needed, such as 0.8")
     (a, b), codes = complete_items({"first": first, "second": second}, groups, least=2)
     gap = a - b
     # The variance of a ratio of cluster sums to cluster sizes (Cochran 1977, section 2.11).
@@ -512,8 +507,8 @@ def items_needed(
     if units < 2:
         raise InputError("one conversation alone says nothing of the spread; at least two needed")
     error = math.sqrt(units / (units - 1) * float(sums @ sums)) / len(gap)
-    reach = NormalDist().inv_cdf(0.5 + level / 2) + NormalDist().inv_cdf(power)
+    reach = NormalDist().inv_cdf(0.5 + level / 2) + NormalDist().inv_cdf(POWER)
     total = max(2, math.ceil(units * (reach * error / difference) ** 2))
     unit = "items" if groups is None else "conversations"
     more = max(0, total - units)
-    return Power(difference, power, level, units, total, more, reach * error, unit)
+    return Power(difference, POWER, level, units, total, more, reach * error, unit)

@@ -1,8 +1,8 @@
 """Correlations with intervals: over items, given covariates, within contexts, and of systems.
 
 Columns have one value per item; None or NaN where there is none. ``groups`` are the conversations
-of the items, left out together as their items resemble each other. ``level`` is the confidence
-level, ``seed`` that of the parts that are left out where there are more than 500.
+of the items, left out together as their items resemble each other. ``seed`` is that of the parts
+that are left out where there are more than 500. Intervals hold 95 %.
 """
 
 from __future__ import annotations
@@ -17,13 +17,12 @@ import msgspec
 import numpy as np
 
 from grice.errors import InputError, did_you_mean, plural
-from grice.stats.estimate import Estimate, clamp, few_units, scipy_module
+from grice.stats.estimate import LEVEL, Estimate, clamp, few_units, scipy_module
 from grice.stats.inputs import (
     Floats,
     Groups,
     Integers,
     Values,
-    check_level,
     columns_of,
     complete_items,
     group_codes,
@@ -42,7 +41,6 @@ def correlation(
     *,
     kind: Kind = "spearman",
     groups: Groups | None = None,
-    level: float = 0.95,
     seed: int = 0,
 ) -> Estimate:
     """Return the correlation of two columns over the items that have both values, -1 to 1.
@@ -60,20 +58,18 @@ def correlation(
         y: The other column, such as human ratings.
         kind: ``pearson``, ``spearman``, or ``kendall`` (tau-b).
         groups: Conversation of each item, left out together, as its items resemble each other.
-        level: Confidence level.
         seed: Seed of the parts that are left out where there are more than 500.
 
     Raises:
         InputError: If fewer than two items have both values, or a column is constant.
     """
-    check_level(level)
     _check_kind(kind)
     (a, b), codes = complete_items({"x": x, "y": y}, groups, least=2, varying=True)
     value, n = correlation_value(a, b, kind), len(a)
     if kind != "pearson" and codes is None:
-        return _analytic(a, b, value, level, NAMES[kind], kind=kind)
+        return _analytic(a, b, value, NAMES[kind], kind=kind)
     drawn = resample(weighted_correlations(a[:, None], b, kind), n, groups=codes, seed=seed)
-    found = estimate(drawn, level=level, what=NAMES[kind], value=value, bounded="correlation")
+    found = estimate(drawn, what=NAMES[kind], value=value, bounded="correlation")
     if n < 4:
         return msgspec.structs.replace(found, low=-1.0, high=1.0, note=_small(n, value))
     kurtosis = max(map(_kurtosis, (a, b)))
@@ -118,7 +114,6 @@ def _analytic(
     x: Floats,
     y: Floats,
     value: float,
-    level: float,
     what: str,
     *,
     kind: Kind = "spearman",
@@ -129,7 +124,7 @@ def _analytic(
     n, note = len(x), _small(len(x), value, unit)
     if n < 4:
         what += ", no bound from fewer than four items"
-        return Estimate(value, -1.0, 1.0, level, n, what, note=note)
+        return Estimate(value, -1.0, 1.0, LEVEL, n, what, note=note)
     # One less half the least step a rank correlation of n items can make: without this the
     # interval of a perfect order of a handful of systems would have no width.
     most = 1 - (2 / (n * n - n) if kind == "kendall" else 3 / (n**3 - n))
@@ -146,12 +141,12 @@ def _analytic(
             # Pearson (1957) is taken instead.
             variance = 0.437 / max(1, n - 4)
         # The error is estimated from the items, hence Student's quantile, not the normal one.
-        wide = float(scipy_module("special").stdtrit(n - 2, 0.5 + level / 2))
-        variance *= (wide / NormalDist().inv_cdf(0.5 + level / 2)) ** 2
-    half = NormalDist().inv_cdf(0.5 + level / 2) * math.sqrt(variance)
+        wide = float(scipy_module("special").stdtrit(n - 2, 0.5 + LEVEL / 2))
+        variance *= (wide / NormalDist().inv_cdf(0.5 + LEVEL / 2)) ** 2
+    half = NormalDist().inv_cdf(0.5 + LEVEL / 2) * math.sqrt(variance)
     z = math.atanh(clamp(value, -most, most))
     low, high = min(math.tanh(z - half), value), max(math.tanh(z + half), value)
-    return Estimate(value, low, high, level, n, f"{what}, {how}", note=note)
+    return Estimate(value, low, high, LEVEL, n, f"{what}, {how}", note=note)
 
 
 def kendall_error(x: Floats, y: Floats, *, tau: float) -> float:
@@ -180,7 +175,6 @@ def partial_correlation(
     covariates: Sequence[Values],
     *,
     groups: Groups | None = None,
-    level: float = 0.95,
     seed: int = 0,
 ) -> Estimate:
     """Return Spearman's correlation of what the covariates leave of two columns, -1 to 1.
@@ -192,7 +186,6 @@ def partial_correlation(
         InputError: If there are too few complete items, a column is constant, or a column is
             determined by the covariates.
     """
-    check_level(level)
     named = {"x": x, "y": y}
     named |= {f"covariates[{i}]": column for i, column in enumerate(covariates)}
     k = len(covariates)
@@ -204,13 +197,13 @@ def partial_correlation(
         raise InputError("a column is determined by the others: no partial correlation is defined")
     what = f"partial Spearman given {plural(k, 'covariate')}"
     if codes is None:
-        return _analytic(columns[0], columns[1], value, level, what, covariates=k)
+        return _analytic(columns[0], columns[1], value, what, covariates=k)
     drawn = resample(statistic, n, groups=codes, seed=seed)
-    return estimate(drawn, level=level, what=what, bounded="correlation")
+    return estimate(drawn, what=what, bounded="correlation")
 
 
 def correlation_within(
-    x: Values, y: Values, contexts: Groups, *, kind: Kind = "spearman", level: float = 0.95
+    x: Values, y: Values, contexts: Groups, *, kind: Kind = "spearman"
 ) -> Estimate:
     """Return the mean over contexts of the correlation among the items of each, -1 to 1.
 
@@ -221,7 +214,6 @@ def correlation_within(
     Raises:
         InputError: If no context has a correlation.
     """
-    check_level(level)
     _check_kind(kind)
     a, b = columns_of(x=x, y=y)
     codes = group_codes(contexts, len(a))
@@ -240,13 +232,13 @@ def correlation_within(
     left_out = f"{total - used} of {total} contexts left out: a column is constant"
     notes = [left_out if used < total else None, few_units(used, "contexts")]
     if used > 1:
-        quantile = float(scipy_module("special").stdtrit(used - 1, 0.5 + level / 2))
+        quantile = float(scipy_module("special").stdtrit(used - 1, 0.5 + LEVEL / 2))
         half = quantile * float(np.std(values, ddof=1)) / math.sqrt(used)
         low, high = max(-1.0, mean - half), min(1.0, mean + half)
     else:
         notes.append("one context alone says nothing of the spread")
     what = f"mean over {used} contexts of {NAMES[kind]}, Student's t"
-    return Estimate(mean, low, high, level, n, what, used, "; ".join(filter(None, notes)) or None)
+    return Estimate(mean, low, high, LEVEL, n, what, used, "; ".join(filter(None, notes)) or None)
 
 
 class SystemLevel(NamedTuple):
@@ -271,7 +263,6 @@ def system_level(
     systems: Groups,
     *,
     kind: Kind = "pearson",
-    level: float = 0.95,
     seed: int = 0,
 ) -> SystemLevel:
     """Return correlation and pairwise accuracy of system means (Kocmi et al. 2021).
@@ -312,8 +303,8 @@ def system_level(
     drawn = resample(right_order, len(x), kind="percentile", seed=seed)
     return SystemLevel(
         {name_of[int(code)]: float(mean) for code, mean in zip(present, first, strict=True)},
-        _analytic(first, second, value, level, what, kind=kind, unit="system"),
-        estimate(drawn, level=level, what="pairwise accuracy of systems"),
+        _analytic(first, second, value, what, kind=kind, unit="system"),
+        estimate(drawn, what="pairwise accuracy of systems"),
     )
 
 

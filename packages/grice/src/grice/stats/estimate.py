@@ -24,6 +24,8 @@ Bounds: TypeAlias = tuple[float, float]
 """The least and the greatest value that is possible; infinite where there is none."""
 Side: TypeAlias = Literal["above", "below", "either"]
 """The whole interval lies above a threshold, below it, or it holds the threshold."""
+LEVEL = 0.95
+"""Confidence level of an interval for which none is given."""
 FEW = 10
 """With fewer items or conversations than this, an interval is marked as a rough guide."""
 ROUNDING = 1e-12

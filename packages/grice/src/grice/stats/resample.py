@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from grice.stats.estimate import Estimate, clamp, few_units, scipy_module
-from grice.stats.inputs import Floats, Integers, check_level
+from grice.stats.estimate import LEVEL, Estimate, clamp, few_units, scipy_module
+from grice.stats.inputs import Floats, Integers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -94,13 +94,11 @@ def estimate(
     resampled: Resampled,
     column: int = 0,
     *,
-    level: float = 0.95,
     what: str,
     value: float | None = None,
     bounded: Bounded = "no",
 ) -> Estimate:
     """Return one column of the resampled values as an estimate."""
-    check_level(level)
     value = float(resampled.values[column]) if value is None else value
     draws = resampled.draws[:, column]
     units = resampled.n if resampled.groups is None else resampled.groups
@@ -109,19 +107,19 @@ def estimate(
         note = "one conversation alone says nothing of the spread"
         low = high = None
     elif resampled.kind == "jackknife":
-        low, high, note = _jackknife_bounds(value, draws, level, bounded, resampled.n)
+        low, high, note = _jackknife_bounds(value, draws, bounded, resampled.n)
         what = f"{what}, jackknife over {unit}, Student's t"
         if len(draws) < units:
             what += f" over {len(draws)} random parts, seed {resampled.seed}"
     else:
-        low, high, note = _bootstrap_bounds(value, draws, level)
+        low, high, note = _bootstrap_bounds(value, draws)
         what += f", percentile bootstrap of {unit}, {len(draws)} resamples, seed {resampled.seed}"
     notes = "; ".join(filter(None, (note, few_units(units, unit)))) or None
-    return Estimate(value, low, high, level, resampled.n, what, resampled.groups, notes)
+    return Estimate(value, low, high, LEVEL, resampled.n, what, resampled.groups, notes)
 
 
 def _jackknife_bounds(
-    value: float, left_out: Floats, level: float, bounded: Bounded, n: int
+    value: float, left_out: Floats, bounded: Bounded, n: int
 ) -> tuple[float | None, float | None, str]:
     """Return Student's interval with the error of leaving each part out (Tukey 1958).
 
@@ -142,7 +140,7 @@ def _jackknife_bounds(
     if error > 0:
         kurtosis = float((squares**2).mean() / squares.mean() ** 2)
         freedom = min(freedom, max(1.0, 2 * parts / max(1e-9, kurtosis - 1)))
-    half = float(scipy_module("special").stdtrit(freedom, 0.5 + level / 2)) * error
+    half = float(scipy_module("special").stdtrit(freedom, 0.5 + LEVEL / 2)) * error
     low, high = centre - half, centre + half
     if bounded == "correlation":
         low, high = min(value, math.tanh(low)), max(value, math.tanh(high))
@@ -153,9 +151,7 @@ def _jackknife_bounds(
     return low, high, note
 
 
-def _bootstrap_bounds(
-    value: float, draws: Floats, level: float
-) -> tuple[float | None, float | None, str]:
+def _bootstrap_bounds(value: float, draws: Floats) -> tuple[float | None, float | None, str]:
     defined = draws[np.isfinite(draws)]
     undefined = len(draws) - len(defined)
     if undefined > len(draws) / 2:
@@ -163,7 +159,7 @@ def _bootstrap_bounds(
     # A resampled sum can miss the value by rounding; the bounds never exclude it for that.
     if np.ptp(defined) <= 1e-9 * max(1.0, abs(value)):
         return value, value, "every resample gives the same value: the interval has no width"
-    low, high = np.quantile(defined, [(1 - level) / 2, (1 + level) / 2])
+    low, high = np.quantile(defined, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     note = f"undefined on {undefined} of {len(draws)} resamples" if undefined else ""
     return float(low), float(high), note
 
