@@ -8,7 +8,7 @@ from grice.errors import GriceError
 from grice.readers import read
 from grice_annotate.agreement import agreement_of
 from grice_annotate.begin import Source, settings_of
-from studio import command, refused, studio_of, talks, write
+from studio import command, studio_of, talks, write
 
 
 def test_the_records_are_conversations_and_labels_at_once(tmp_path):
@@ -82,10 +82,7 @@ def test_proposals_are_shown_to_some_and_what_they_do_is_reported(tmp_path):
 
 def test_review_and_uncertain_orders_ask_for_those_items_first(tmp_path):
     replies = ["How are you?", "A long reply about gardens, tomatoes and the rain."]
-    records = [
-        {**talk, "turns": [talk["turns"][0], {"speaker": "Bot", "text": replies[number % 2]}]}
-        for number, talk in enumerate(talks(120))
-    ]
+    records = [talks(120, reply=replies[number % 2])[number] for number in range(120)]
     file, scores = write(tmp_path / "talks.jsonl", *records), str(tmp_path / "scores.jsonl")
     assert main(["score", file, "-m", "log_length,relevance", "-o", scores]) == 0
     source = Source([file], scores=scores, top=5)
@@ -112,17 +109,6 @@ def test_review_and_uncertain_orders_ask_for_those_items_first(tmp_path):
 def test_settings_that_cannot_be_are_refused(settings, scale, problem):
     with pytest.raises(GriceError, match=problem):
         settings_of(settings, scale)
-
-
-@pytest.mark.parametrize(
-    ("content", "problem"),
-    [('{"id": "a", "turns": []}\n', "turns"), ("", "empty"), ('{"belief": "x"}\n', "format"),
-     ('{"id": "a", "turns": [{"speaker": "A", "text": "hi"}], "targets": [4]}\n', "targets")],
-)  # fmt: skip
-def test_a_file_that_does_not_fit_ends_before_anybody_is_asked(content, problem, tmp_path):
-    file = tmp_path / "talks.jsonl"
-    file.write_text(content, "utf-8")
-    refused(problem, tmp_path / "s.db", "rating", [str(file)])
 
 
 @pytest.mark.data

@@ -14,17 +14,10 @@ TALK = {
               {"speaker": "Bot", "text": "That is sad."}],
 }  # fmt: skip
 TEXT = "Ann: Mine died 🌱 because I forgot to water them.\nBot: That is sad."
-SAMPLE = {
-    "id": "zoo",
-    "belief": "Zoos protect animals.",
-    "argument": "Rare species breed safely in zoos.",
-    "stance": "support",
-}
-FACTS = (
-    ("zoos", "has context", "rare species"),
-    ("rare species", "is a", "animals"),
-    ("animals", "receives action", "breed safely"),
-)
+SAMPLE = {"id": "zoo", "belief": "Zoos protect animals.", "stance": "support",
+          "argument": "Rare species breed safely in zoos."}  # fmt: skip
+FACTS = (("zoos", "has context", "rare species"), ("rare species", "is a", "animals"),
+         ("animals", "receives action", "breed safely"))  # fmt: skip
 
 
 def place(words):
@@ -36,11 +29,8 @@ LINK = {"head": place("forgot to water"), "relation": "Causes", "tail": place("d
 
 
 def fields_of(facts):
-    return {
-        f"fact{row}.{part}": text
-        for row, fact in enumerate(facts)
-        for part, text in zip(("head", "relation", "tail"), fact, strict=True)
-    }
+    parts = "head", "relation", "tail"
+    return {f"fact{i}.{parts[j]}": fact[j] for i, fact in enumerate(facts) for j in range(3)}
 
 
 def test_issues_are_marks_of_each_judge_or_none(tmp_path):
@@ -60,11 +50,8 @@ def test_issues_are_marks_of_each_judge_or_none(tmp_path):
 
 
 def test_sides_are_shuffled_and_the_better_reply_is_chosen_whatever_its_side(tmp_path):
-    records = [
-        {"id": f"t{number}", "turns": ["A lamp broke."], "candidates": ["Good.", "Bad."]}
-        for number in range(20)
-    ]
-    file = write(tmp_path / "t.jsonl", *records)
+    record = {"turns": ["A lamp broke."], "candidates": ["Good.", "Bad."]}
+    file = write(tmp_path / "t.jsonl", *(record | {"id": f"t{i}"} for i in range(20)))
     sides = Counter()
     with studio_of(tmp_path / "s.db", "pairwise", [file]) as studio:
 
@@ -78,13 +65,6 @@ def test_sides_are_shuffled_and_the_better_reply_is_chosen_whatever_its_side(tmp
     assert min(sides["Good"], sides["Bad"]) > 15
     assert {(record["chosen"], record["rejected"]) for record in records} == {("Good.", "Bad.")}
     assert all(record["votes"] == {"first": 2, "second": 0, "tie": 1} for record in records)
-
-
-@pytest.mark.parametrize("candidates", [["one"], [], "x", ["a", 3], ["a", " "], None])
-def test_a_pair_needs_two_replies(candidates, tmp_path):
-    record = {"id": "t", "turns": ["Hi."], "candidates": candidates}
-    file = write(tmp_path / "t.jsonl", record)
-    refused("2 to 8 replies", tmp_path / "s.db", "pairwise", [file])
 
 
 def test_tuples_are_written_relation_by_relation_or_said_not_to_be_there(tmp_path):
@@ -180,14 +160,22 @@ def test_a_writer_has_so_many_tries_to_fool_the_model_and_others_say_the_stance(
     assert (record["fooled"], len(record["tries"])) == (False, 2)
 
 
+PAIRS = [["one"], [], "x", ["a", 3], ["a", " "], None]
+TURNS = '{"id": "a", "turns": [{"speaker": "A", "text": "hi"}], "targets": [4]}'
+
+
 @pytest.mark.parametrize(
     ("template", "record", "problem"),
-    [("graphs", {"id": "a", "belief": "b", "argument": "c"}, "no stance"),
-     ("graphs", {"id": "a", "belief": "b"}, "argument"),
-     ("stance", {"id": "a", "topic": "b", "stance": "neutral"}, "support or counter"),
-     ("stance", {"id": "a"}, "topic"), ("issues", {"belief": "b"}, "format")],
+    [("graphs", '{"id": "a", "belief": "b", "argument": "c"}', "no stance"),
+     ("graphs", '{"id": "a", "belief": "b"}', "argument"),
+     ("stance", '{"id": "a", "topic": "b", "stance": "neutral"}', "support or counter"),
+     ("stance", '{"id": "a"}', "topic"), ("issues", '{"belief": "b"}', "format"),
+     ("rating", '{"id": "a", "turns": []}', "turns"), ("rating", "", "empty"),
+     ("rating", TURNS, "targets"),
+     *(("pairwise", json.dumps({"id": "t", "turns": ["Hi."], "candidates": pair}), "2 to 8 replies")
+       for pair in PAIRS)],
 )  # fmt: skip
-def test_a_record_that_does_not_fit_its_template_is_named(template, record, problem, tmp_path):
-    file = write(tmp_path / "t.jsonl", record)
-    refused(problem, tmp_path / "s.db", template, [file])
+def test_a_file_that_does_not_fit_its_template_is_named(template, record, problem, tmp_path):
+    (tmp_path / "t.jsonl").write_text(record, "utf-8")
+    refused(problem, tmp_path / "s.db", template, [str(tmp_path / "t.jsonl")])
     assert not (tmp_path / "s.db").exists()

@@ -26,12 +26,9 @@ def place(text: str, part: str) -> list[int]:
 
 
 def cider(folder: Path) -> None:
-    """Write ten dialogues in five folds, with four triplets and five negatives each.
-
-    Two triplets of a dialogue are ``Causes``, two ``CausesDesire``. Of the four answers to choose
-    from, the right one is once the nearest to the head, once the second, third and last; in two
-    of the four it is the longest.
-    """
+    """Write ten dialogues in five folds, with four triplets and five negatives each."""
+    # Of four answers the right one is once the nearest to the head, once the second, third and
+    # last; in two of the four it is the longest.
     dialogues, items, folds, negatives = [], [], ["dialogue\ttest_fold"], []
     for i, (cause, event, state, wish) in enumerate(CHAINS):
         name = f"talk-{i:02}"
@@ -89,11 +86,7 @@ DEBATES = [
 
 
 def explagraphs(folder: Path) -> None:
-    """Write eight samples, and the predictions of two systems.
-
-    The first system has three of four stances right and the right graphs, one of which it lacks;
-    the second was given the stances, and its graphs are single facts.
-    """
+    """Write eight samples, and predictions: three of four stances right, and graphs of one fact."""
     samples, right, single = [], [], []
     for i, (belief, argument, stance, graph) in enumerate(DEBATES):
         name = f"dev-{i}"
@@ -120,11 +113,8 @@ SOURCES = ("creak", "strategyqa", "commonsenseqa", "arc", "openbookqa")
 
 
 def situatedgen(folder: Path) -> None:
-    """Write twelve pairs of sentences on places and months, four in each split, with their sources.
-
-    Every statement has one entity, its place or month. Of the five yes/no questions the first
-    three were released with the statement that the plain rule makes, the others with another one.
-    """
+    """Write twelve pairs of sentences on places and months, four in each split, with sources."""
+    # Of five yes/no questions three were released with the statement that the plain rule makes.
     statements: dict[str, list[dict]] = {name: [] for name in SOURCES}
     pairs: dict[str, list[dict]] = {"train": [], "dev": [], "test": []}
     for i, (subject, *sides) in enumerate(PAIRED):

@@ -11,12 +11,6 @@ from grice_research.context import MEASURES, BenchContext, Skipped, measured, of
 
 
 @pytest.fixture
-def turns(tmp_path):
-    made_sets.fed_turn(tmp_path)
-    return load_rated(known_sets()["fed_turn"], tmp_path)
-
-
-@pytest.fixture
 def dialogues(tmp_path):
     made_sets.fed_dialogue(tmp_path)
     return load_rated(known_sets()["fed_dialogue"], tmp_path)
@@ -26,55 +20,45 @@ def ids(rated):
     return [item.conversation.id for item in rated.items]
 
 
-def test_scores_of_a_name_are_found_by_id_and_turned_by_a_minus(turns, tmp_path):
-    given = {name: float(i) for i, name in enumerate(ids(turns)[:-1])}
+def test_scores_of_a_name_are_found_by_id_and_turned_by_a_minus(rated_turns, tmp_path):
+    given = {name: float(i) for i, name in enumerate(ids(rated_turns)[:-1])}
     packed(tmp_path / "rated/released_scores.json.gz", [{"fed_turn": {"flow": given}}])
-    values = released("scores:flow", turns, tmp_path)
+    values = released("scores:flow", rated_turns, tmp_path)
     assert values == [*map(float, range(39)), None]
-    assert released("-scores:flow", turns, tmp_path)[1:] == [
-        *(-float(i) for i in range(1, 39)),
-        None,
-    ]
+    negative = [-float(i) for i in range(1, 39)]
+    assert released("-scores:flow", rated_turns, tmp_path)[1:] == [*negative, None]
     with pytest.raises(InputError, match="no scores 'flwo' of fed_turn; did you mean 'flow'"):
-        released("scores:flwo", turns, tmp_path)
+        released("scores:flwo", rated_turns, tmp_path)
     with pytest.raises(InputError, match="no released scores are named 'dream'"):
-        released("dream", turns, tmp_path)
+        released("dream", rated_turns, tmp_path)
 
 
-def test_samples_of_a_language_model_are_averaged_or_the_first_is_taken(turns, tmp_path):
-    entries = [{"id": name, "relevance": [1, 2, 6], "fluency": []} for name in ids(turns)[:3]]
+def test_samples_of_a_language_model_are_averaged_or_the_first_is_taken(rated_turns, tmp_path):
+    entries = [{"id": name, "relevance": [1, 2, 6], "fluency": []} for name in ids(rated_turns)[:3]]
+    with pytest.raises(InputError, match=r"gpt4_dialogue_annotations.* is not there.*github"):
+        released("gpt4:relevance", rated_turns, tmp_path)
     path = tmp_path / "rated/gpt4_dialogue_annotations.json.gz"
     packed(path, [{"fed_turn": entries}])
-    assert released("gpt4:relevance", turns, tmp_path)[:4] == [3, 3, 3, None]
-    assert released("gpt4_first:relevance", turns, tmp_path)[:4] == [1, 1, 1, None]
+    assert released("gpt4:relevance", rated_turns, tmp_path)[:4] == [3, 3, 3, None]
+    assert released("gpt4_first:relevance", rated_turns, tmp_path)[:4] == [1, 1, 1, None]
     with pytest.raises(InputError, match="nothing on 'fluency' of fed_turn"):
-        released("gpt4:fluency", turns, tmp_path)
+        released("gpt4:fluency", rated_turns, tmp_path)
 
 
-def test_scores_of_deam_are_of_the_sets_its_authors_scored(dialogues, turns, tmp_path):
+def test_scores_of_deam_are_of_the_sets_its_authors_scored(dialogues, rated_turns, tmp_path):
     lines = [{"rated_id": name, "deam_score": 0.5} for name in ids(dialogues)[:2]]
     lines.append({"rated_id": None, "deam_score": 0.9})
     packed(tmp_path / "deam/deam_fed.jsonl.gz", lines)
     assert released("deam", dialogues, tmp_path)[:3] == [0.5, 0.5, None]
     with pytest.raises(InputError, match="released no scores of fed_turn"):
-        released("deam", turns, tmp_path)
-
-
-def test_a_file_of_scores_that_is_missing_is_named_with_its_source(turns, tmp_path):
-    with pytest.raises(InputError, match=r"gpt4_dialogue_annotations.* is not there.*github"):
-        released("gpt4:relevance", turns, tmp_path)
-
-
-def rated_with(metas):
-    items = tuple(
-        Item(Conversation(str(i), (Turn("A", "Hi"),), meta=meta), {"overall": (1.0,)}, None, str(i))
-        for i, meta in enumerate(metas)
-    )
-    return Rated(known_sets()["fed_turn"], items, (), "made")
+        released("deam", rated_turns, tmp_path)
 
 
 def test_fields_of_the_records_are_scores_too():
-    rated = rated_with([{"a": {"x": 1, "y": 3}}, {"a": {"x": 2}}, {"a": {"x": True}}, {"a": 4}])
+    fields = [{"x": 1, "y": 3}, {"x": 2}, {"x": True}, 4]
+    talks = [Conversation(str(i), (Turn("A", "Hi"),), meta={"a": fields[i]}) for i in range(4)]
+    items = tuple(Item(talk, {"overall": (1.0,)}, None, talk.id) for talk in talks)
+    rated = Rated(known_sets()["fed_turn"], items, (), "made")
     assert released("record:a.x", rated, None) == [1, 2, None, None]
     assert released("record:a.x+a.y", rated, None) == [2, None, None, None]
 
@@ -122,9 +106,8 @@ def test_every_measure_of_a_column_is_that_of_its_definition():
     systems = np.arange(8) % 3
     means = [[np.mean(column[systems == k]) for k in range(3)]
              for column in (np.array(values), human)]  # fmt: skip
-    assert measured("system pearson", values, rated, "overall").value == pytest.approx(
-        np.corrcoef(means)[0, 1]
-    )
+    systems = measured("system pearson", values, rated, "overall")
+    assert systems.value == pytest.approx(np.corrcoef(means)[0, 1])
     scaled = (human - human.min()) / np.ptp(human)
     cosine = (values @ scaled) / np.linalg.norm(values) / np.linalg.norm(scaled)
     assert by_measure["cosine"] == pytest.approx(cosine)
@@ -134,8 +117,8 @@ def test_every_measure_of_a_column_is_that_of_its_definition():
         measured("cosine", values, judged([(2, 2)] * 8), "overall")
 
 
-def test_released_scores_are_measured_with_a_signature(turns, tmp_path):
-    rising = {name: float(i) for i, name in enumerate(ids(turns))}
+def test_released_scores_are_measured_with_a_signature(rated_turns, tmp_path):
+    rising = {name: float(i) for i, name in enumerate(ids(rated_turns))}
     packed(tmp_path / "rated/released_scores.json.gz", [{"fed_turn": {"a": rising}}])
     context = BenchContext(tmp_path, lambda names: None, ())
     estimate, signature = context.by_release("scores:a", "fed_turn:overall", "spearman")
@@ -143,7 +126,7 @@ def test_released_scores_are_measured_with_a_signature(turns, tmp_path):
     assert signature.startswith("released:scores:a|on:fed_turn@")
     assert signature.endswith(":overall|measure:spearman")
     assert context.by_release("ratings", "fed_turn:overall", "mean")[0].value == pytest.approx(
-        np.mean([x for x in turns.human("overall") if x is not None])
+        np.mean([x for x in rated_turns.human("overall") if x is not None])
     )
 
 

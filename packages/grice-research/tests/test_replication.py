@@ -55,21 +55,14 @@ def test_each_verdict_is_defined_once():
     assert {name.removeprefix("not ").partition(":")[0] for name in VERDICTS} == set(MEANINGS)
 
 
-@pytest.fixture(scope="module")
-def runs():
-    return read_runs(RESULTS)
-
-
-def test_recorded_verdicts_follow_from_the_recorded_rows(runs):
+def test_recorded_verdicts_follow_from_the_recorded_rows_and_the_page_counts_them():
+    runs = read_runs(RESULTS)
     for run in runs:
         for row_of_run in run.figures:
             assert row_of_run.verdict == verdict_of(row_of_run), (run.bench, row_of_run.row)
         counts = counted(run.figures)
         for verdict in VERDICTS[:-1]:
             assert run.counts.get(verdict, 0) == counts.get(verdict, 0), run.bench
-
-
-def test_the_head_of_the_page_counts_what_was_recorded(runs):
     total = sum(run.counts.get("recomputed", 0) for run in runs)
     tried = total + sum(run.counts.get("not recomputed", 0) for run in runs)
     page = index_page(runs, "results")

@@ -47,6 +47,8 @@ def test_a_difference_is_paired_and_surer_than_the_two_areas():
     whole, gap = areas.areas["chance"], areas.differences["near", "chance"]
     assert gap.high - gap.low < whole.high - whole.low
     assert areas.differences["good", "chance"].low > 0
+    grouped = roc_areas(scores, labels, groups=[i // 6 for i in range(len(labels))])
+    assert grouped.areas["good"].groups == 20, "whole conversations are drawn"
 
 
 def test_within_strata_what_only_knows_the_stratum_is_worth_nothing():
@@ -55,12 +57,6 @@ def test_within_strata_what_only_knows_the_stratum_is_worth_nothing():
     assert roc_areas({"rate": rates}, labels).areas["rate"].value == pytest.approx(0.9)
     area = roc_areas({"rate": rates}, labels, strata=names).areas["rate"]
     assert area.value == 0.5
-
-
-def test_whole_conversations_are_drawn():
-    scores, labels = made()
-    area = roc_areas(scores, labels, groups=[i // 6 for i in range(len(labels))]).areas["good"]
-    assert area.groups == 20
 
 
 @pytest.mark.parametrize(
@@ -75,14 +71,14 @@ def test_what_has_no_area_is_refused(values, labels, message):
 
 def test_balanced_accuracy_of_the_worked_case():
     estimate = balanced_accuracy(CHANCES, SIX)
-    assert estimate.value == 0.625
-    assert estimate.n == 6
-
-
-def test_balanced_accuracy_of_always_the_same_answer_is_one_half_whatever_the_shares():
-    labels = [1] * 90 + [0] * 10
-    values = np.linspace(0.6, 0.9, 100)
-    assert balanced_accuracy(values, labels).value == 0.5
+    assert (estimate.value, estimate.n) == (0.625, 6)
+    always = np.linspace(0.6, 0.9, 100)
+    assert balanced_accuracy(always, [1] * 90 + [0] * 10).value == 0.5, "whatever the shares"
+    assert balanced_accuracy(CHANCES[2:], SIX[2:]).n == 4
+    with pytest.raises(InputError, match="at least 4 are needed"):
+        balanced_accuracy(CHANCES[3:], SIX[3:])
+    with pytest.raises(InputError, match="1 or 0"):
+        balanced_accuracy(CHANCES, [0, 0, 2, 0, 1, 1])
 
 
 def test_the_interval_holds_the_truth_and_widens_with_conversations():
@@ -97,17 +93,6 @@ def test_the_interval_holds_the_truth_and_widens_with_conversations():
     assert grouped.low < 0.7 < grouped.high
 
 
-def test_labels_that_are_none_are_refused():
-    with pytest.raises(InputError, match="1 or 0"):
-        balanced_accuracy(CHANCES, [0, 0, 2, 0, 1, 1])
-
-
-def test_four_items_are_enough_and_three_are_not():
-    assert balanced_accuracy(CHANCES[2:], SIX[2:]).n == 4
-    with pytest.raises(InputError, match="at least 4 are needed"):
-        balanced_accuracy(CHANCES[3:], SIX[3:])
-
-
 def test_a_lift_is_the_precision_of_the_first_tenth_over_the_rate():
     labels = np.tile([1.0, 0, 0, 0, 0], 40)
     rng = np.random.default_rng(0)
@@ -120,6 +105,8 @@ def test_a_lift_is_the_precision_of_the_first_tenth_over_the_rate():
     assert read.lifts["half"].value == pytest.approx(labels[first].mean() / 0.2)
     assert read.lifts["none"].value == pytest.approx(1), "ties count by their expectation"
     assert read.differences["label", "none"].value == pytest.approx(4)
+    with pytest.raises(InputError, match="none is 1"):
+        review_lifts({"score": [1, 2]}, [0, 0], groups="ab")
 
 
 def test_intervals_of_lifts_hold_the_lift_of_all():
@@ -149,8 +136,3 @@ def test_random_orders_reach_as_far_as_they_do():
     lifts = [rng.permutation(labels)[:20].mean() / 0.25 for _ in range(4000)]
     assert np.mean([stated.low <= lift <= stated.high for lift in lifts]) >= 0.95
     assert np.mean([stated.low < lift < stated.high for lift in lifts]) <= 0.96
-
-
-def test_without_a_positive_there_is_no_lift():
-    with pytest.raises(InputError, match="none is 1"):
-        review_lifts({"score": [1, 2]}, [0, 0], groups="ab")

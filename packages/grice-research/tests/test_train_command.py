@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+import tiny_decoder
 from grice.cli import main
 
 TOPICS = ["music", "the garden", "trains", "old films", "bread", "the sea", "chess", "maps"]
@@ -39,19 +40,15 @@ def test_a_model_of_your_own_is_trained_reported_and_used(name, table, tmp_path,
         assert (score["value"] > 0.5) == (score["meta"]["label"] == "1")
 
 
-def test_nothing_is_written_where_labels_are_bad(table, tmp_path, capsys):
+def test_nothing_is_written_where_labels_are_bad_or_missing(table, tmp_path, capsys):
     table.write_text(table.read_text("utf-8") + "x,Hi.,There.,7\n", "utf-8")
     folder = tmp_path / "model"
     assert main(["train", "engagement", str(table), "-o", str(folder)]) == 2
     assert "x: label: 7 is not on the scale from 0 to 1" in capsys.readouterr().err
-    assert not folder.exists()
-
-
-def test_engagement_needs_labels(table, tmp_path, capsys):
-    words = ["train", "engagement", str(table), "-o", str(tmp_path / "m"), "--unlabelled"]
     with pytest.raises(SystemExit, match="2"):
-        main(words)
+        main(["train", "engagement", str(table), "-o", str(folder), "--unlabelled"])
     assert "unrecognized arguments: --unlabelled" in capsys.readouterr().err
+    assert not folder.exists()
 
 
 def test_the_report_is_a_table_that_says_whether_it_helps(table, tmp_path, capsys, monkeypatch):
@@ -79,3 +76,48 @@ def test_relevance_learns_from_replies_set_against_others(tmp_path, capsys):
     assert report["conversations"] == 64
     # As many false replies as true ones.
     assert report["positive"] == pytest.approx(0.5)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    return tiny_decoder.write_steered(tmp_path_factory.mktemp("steered"))
+
+
+def train(place, output, *more, talks=None):
+    talks = str(talks or place / "talks.jsonl")
+    words = ["train", "guide", talks, "--base", f"file:{place / 'tiny'}"]
+    return main([*words, *tiny_decoder.steer_options(place), "-o", str(output), *more])
+
+
+def test_a_guide_is_trained_and_its_losses_are_reported(place, tmp_path, capsys):
+    assert train(place, tmp_path / "new", "--replies", "8", "--temperature", "4", "--json") == 0
+    report = json.loads(capsys.readouterr().out)
+    assert (report["contexts"], report["replies"]) == (6, 48)
+    assert len(report["training_loss"]) == len(report["validation_loss"]) > 1
+    assert report["training_loss"][-1] < report["training_loss"][0]
+    assert (tmp_path / "new" / "card.toml").is_file()
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [("", "the file is empty"), ('{"id": "a", "turns": []}\n', "no context to learn from")],
+)
+def test_files_without_contexts_are_refused(place, tmp_path, capsys, content, problem):
+    path = tmp_path / "empty.jsonl"
+    path.write_text(content, "utf-8")
+    assert train(place, tmp_path / "g", talks=path) == 2
+    assert problem in capsys.readouterr().err
+    assert not (tmp_path / "g").exists()
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "problem"),
+    [("--consistency", "2", "a weight of 0 to 1"), ("--temperature", "0", "is above 0"),
+     ("--threshold", "nan", "is a finite number"), ("--threshold", "0", "nothing to learn")],
+)  # fmt: skip
+def test_options_that_mean_nothing_or_teach_nothing(
+    place, tmp_path, capsys, option, value, problem
+):
+    assert train(place, tmp_path / "g", option, value) == 2
+    assert problem in capsys.readouterr().err
+    assert not (tmp_path / "g").exists()

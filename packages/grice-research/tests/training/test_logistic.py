@@ -9,33 +9,16 @@ def made(n=400, k=5, seed=0):
     x = rng.standard_normal((n, k))
     truth = rng.standard_normal(k)
     y = (rng.random(n) < 1 / (1 + np.exp(-(x @ truth + 0.5)))).astype(float)
-    return x, y, truth
+    return x, y
 
 
-def slope(x, y, fit, ridge, weights=None):
-    share = (np.ones(len(y)) if weights is None else weights) / len(y)
-    wrong = share * (1 / (1 + np.exp(-fit(x))) - y)
-    return np.append(x.T @ wrong + ridge * fit.weights, wrong.sum())
-
-
-@pytest.mark.parametrize("ridge", [0.0, 0.01, 1.0])
+@pytest.mark.parametrize("ridge", [0.0, 0.01, 1.0, np.array([0, 0, 0, 0, 100])])
 def test_at_the_answer_the_slope_is_nothing(ridge):
-    x, y, _ = made()
+    x, y = made()
     fit = fit_logistic(x, y, penalties=ridge)
-    assert np.abs(slope(x, y, fit, ridge)).max() < 1e-4
-
-
-def test_it_finds_what_made_the_labels():
-    x, y, truth = made(n=20_000)
-    fit = fit_logistic(x, y, penalties=0.0)
-    assert fit.weights == pytest.approx(truth, abs=0.1)
-
-
-def test_a_large_penalty_leaves_a_feature_alone():
-    x, y, _ = made()
-    fit = fit_logistic(x, y, penalties=np.array([0, 0, 0, 0, 1e6]))
-    assert abs(fit.weights[4]) < 1e-4
-    assert np.abs(fit.weights[:4]).max() > 0.1
+    wrong = 1 / (1 + np.exp(-fit(x))) - y
+    assert x.T @ wrong / len(y) + ridge * fit.weights == pytest.approx(0, abs=1e-4)
+    assert wrong.mean() == pytest.approx(0, abs=1e-4)
 
 
 def test_separable_classes_with_a_penalty_have_an_answer():
@@ -46,7 +29,7 @@ def test_separable_classes_with_a_penalty_have_an_answer():
 
 
 def test_balanced_weights_give_rare_and_frequent_labels_the_same_say():
-    _, y, _ = made(n=1000)
+    _, y = made(n=1000)
     y[:900] = 0
     weights = balanced(y)
     assert weights[y == 1].sum() == pytest.approx(weights[y == 0].sum())

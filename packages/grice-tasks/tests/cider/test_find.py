@@ -175,12 +175,11 @@ def test_events_lose_their_subject_marks_and_the_connective_behind_them():
     teeth = join_turns(talk("I brushed my teeth before I went to bed."))
     spans = (TaggedSpan(0, 25, "event", 0.9), TaggedSpan(26, 39, "event", 0.9))
     found = find_candidates(teeth, lambda _: [spans])
-    assert [teeth.text[slice(*one.place)] for one in found if one.event] == [
-        "brushed my teeth", "went to bed",
-    ]  # fmt: skip
+    events = [teeth.text[slice(*one.place)] for one in found if one.event]
+    assert events == ["brushed my teeth", "went to bed"]
 
 
-def test_a_pair_is_judged_alike_among_others(links_file):
+def test_a_pair_is_judged_alike_among_others_and_arrays_have_to_fit(links_file):
     head, encoder = LinkHead(links_file), FakeEncoder()
     text = "I missed the bus. You are late."
     reading = read_texts([text], encoder.hidden_states)[0]
@@ -194,9 +193,6 @@ def test_a_pair_is_judged_alike_among_others(links_file):
         head.index("Cause")
     with pytest.raises(InputError, match="this head reads 8"):
         head(sides._replace(vectors=np.zeros((3, 5), np.float32)), [(0, 1)])
-
-
-def test_arrays_that_do_not_fit_are_refused(links_file):
     with np.load(links_file) as arrays:
         kept = dict(arrays)
     kept["out_weight"] = kept["out_weight"][:, :90]

@@ -32,17 +32,14 @@ def test_shapes():
 
 
 def test_negation_leaves_antonyms_out_as_the_published_count_does():
-    assert negation_by_stance([sample("a", CHAIN), sample("b", FORK, "counter")]) == {
-        "support": 1 / 3,
-        "counter": 0,
-    }
+    shares = negation_by_stance([sample("a", CHAIN), sample("b", FORK, "counter")])
+    assert shares == {"support": 1 / 3, "counter": 0}
     assert relations_by_stance([sample("b", FORK, "counter")])["counter"]["antonym of"] == 1
 
 
 def test_leaks_need_stance_and_graph():
-    shares = {
-        leak.rule: leak.share.value for leak in leaks([sample("a", CHAIN), sample("b", FORK)])
-    }
+    both = [sample("a", CHAIN), sample("b", FORK)]
+    shares = {leak.rule: leak.share.value for leak in leaks(both)}
     assert shares == {"majority": 1, "words": 1, "graph": 0}
     with pytest.raises(InputError, match="both a stance and a graph"):
         leaks([Sample("a", "b", "c")])

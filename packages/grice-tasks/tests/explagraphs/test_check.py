@@ -11,14 +11,7 @@ from grice_tasks.explagraphs.samples import read_predictions, read_samples
 
 NAMES = {"min3": "min_facts", "belief2": "belief_concepts", "arg2": "argument_concepts"}
 BELIEF, ARGUMENT = "Zoos should be abolished.", "Animals in zoos live in small cages."
-GOOD = (
-    "(zoos; has property; small cages)(small cages; causes; suffering)"
-    "(suffering; desires; abolished)"
-)
-
-
-def broken(graph, rules="paper"):
-    return check_graph(graph, BELIEF, ARGUMENT, rules=rules).broken
+GOOD = "(zoos; has property; small cages)(small cages; causes; pain)(pain; desires; abolished)"
 
 
 def test_worked_cases_of_the_released_rules(golden):
@@ -63,15 +56,15 @@ def test_gold_graphs_pass(golden, graphs_folder, split):
         (GOOD + "(zoos; has property; small cages)", ("duplicates",)),
         (GOOD + "(abolished; has context; zoos)", ("acyclic",)),
         (GOOD + "(a; is a; b)", ("connected",)),
-        (GOOD.replace("(suffering", " (suffering"), ("form",)),
+        (GOOD.replace("(pain", " (pain"), ("form",)),
         (GOOD.replace("causes", "cause"), ("relation",)),
-        (GOOD.replace("suffering", "very great long suffering"), ("concept_words",)),
+        (GOOD.replace("pain", "very great long pain"), ("concept_words",)),
         (GOOD.replace("abolished", "abolish"), ("belief_concepts",)),
         (GOOD + "".join(f"(abolished; causes; n{i})" for i in range(6)), ("max_facts",)),
     ],
 )
 def test_rules_of_the_paper(graph, rules):
-    assert broken(graph) == rules
+    assert check_graph(graph, BELIEF, ARGUMENT, rules="paper").broken == rules
 
 
 def test_reasons_say_what_and_where():
@@ -79,7 +72,7 @@ def test_reasons_say_what_and_where():
     relation, cycle = check_graph(graph, BELIEF, ARGUMENT, rules="paper").failures
     assert relation.reason == "unknown relation 'cause'; did you mean 'causes'?"
     assert (relation.fact, graph[relation.position :][:12]) == (1, "(small cages")
-    assert cycle.reason == "a cycle: zoos → small cages → suffering → abolished → zoos"
+    assert cycle.reason == "a cycle: zoos → small cages → pain → abolished → zoos"
 
 
 @pytest.mark.parametrize("rules", ["paper", "released"])

@@ -168,9 +168,8 @@ def test_mean_least_connection_and_share_of_doubtful_facts(text, plausible, expe
 
 
 def test_the_nearest_templates_are_of_the_stance_and_survive_saving(tmp_path):
-    template = Template(
-        "support", (Slot("belief", 0, 0.5), Slot("outside", 0, 0, "harm")), ((0, 3, 1),)
-    )
+    slots = Slot("belief", 0, 0.5), Slot("outside", 0, 0, "harm")
+    template = Template("support", slots, ((0, 3, 1),))
     other = Template("counter", (Slot("belief", 0, 1), Slot("argument", 0, 1)), ((1, 2, 0),))
     texts = np.array([[[1, 0], [0, 1]], [[0, 1], [1, 0]]], np.float32)
     concepts = np.array([[1, 0], [0, 1], [0, 1], [1, 0], [-1, 0], [0, -1]], np.float32)

@@ -12,16 +12,12 @@ from grice_tasks.explagraphs.samples import (
     Sample,
     read_predictions,
     read_samples,
-    samples_to_explain,
 )
 from grice_tasks.explagraphs.scores import score_table
 
 PAGE = Path(__file__).parents[4] / "docs" / "explagraphs.md"
 GRAPH = "(a; is a; b)"
-GOOD = (
-    "(zoos; has property; small cages)(small cages; causes; suffering)"
-    "(suffering; desires; abolished)"
-)
+GOOD = "(zoos; has property; small cages)(small cages; causes; pain)(pain; desires; abolished)"
 TEXTS = {"belief": "Zoos should be abolished.", "argument": "Animals live in small cages."}
 
 
@@ -46,7 +42,7 @@ def rows(capsys):
     return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
 
 
-def test_json_lines_and_the_released_table_say_the_same(tmp_path):
+def test_json_lines_and_the_released_tables_say_the_same(tmp_path):
     lines, table = tmp_path / "gold.jsonl.gz", tmp_path / "gold.tsv"
     row = {"id": "0", "belief": "B.", "argument": "A.", "stance": "support",
            "graph": [GRAPH, "(c; is a; d)"]}  # fmt: skip
@@ -54,9 +50,6 @@ def test_json_lines_and_the_released_table_say_the_same(tmp_path):
     table.write_text(f"\ufeffB.\tA.\tsupport\t{GRAPH}\t(c; is a; d)\n", "utf-8")
     expected = [Sample("0", "B.", "A.", "support", (GRAPH, "(c; is a; d)"))]
     assert read_samples(lines) == read_samples(table) == expected
-
-
-def test_predictions_keep_the_graph_as_it_came(tmp_path):
     table, lines = tmp_path / "out.tsv", tmp_path / "out.jsonl"
     table.write_text(f"counter\t{GRAPH} \r\n", "utf-8")
     lines.write_text('{"id":"0","given_stance":"counter","graph":"(a; is a; b) "}', "utf-8")
@@ -80,15 +73,6 @@ def test_a_broken_line_is_named(tmp_path, name, text, message):
     with pytest.raises(InputError) as caught:
         read_predictions(tmp_path / name)
     assert message in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [((None, None, None), "give either SAMPLES"), ((None, "Zoos are bad.", None), "together")],
-)
-def test_the_pair_to_explain_is_stated_once_and_whole(arguments, message):
-    with pytest.raises(InputError, match=message):
-        samples_to_explain(*arguments)
 
 
 def test_check_names_rule_reason_and_place(files, capsys):
@@ -176,8 +160,9 @@ def test_generated_graphs_are_samples_for_the_other_actions(tmp_path, capsys):
     shown = capsys.readouterr()
     assert json.loads(shown.out)["graph"] == ""
     assert "too few words" in " ".join(shown.err.split())
-    run("generate", status=2)
-    assert "SAMPLES" in capsys.readouterr().err
+    for words, problem in ((), "give either SAMPLES"), (("--belief", "Zoos."), "together"):
+        run("generate", *words, status=2)
+        assert problem in " ".join(capsys.readouterr().err.split())
 
 
 def test_the_snippet_of_the_page_runs(capsys):

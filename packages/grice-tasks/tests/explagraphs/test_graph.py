@@ -21,19 +21,11 @@ from grice_tasks.explagraphs.graph import (
 )
 from grice_tasks.explagraphs.samples import Sample, SampleGraph, read_samples
 
-GOOD = "(zoos; has property; small cages)(small cages; causes; suffering)"
-
-
-def test_a_plain_graph_reads_without_problem_and_writes_back():
-    reading = read_graph(GOOD)
-    assert reading.problems == ()
-    assert reading.starts == (0, GOOD.index("(small"))
-    assert write_graph(reading.graph) == GOOD
-
 
 @pytest.mark.parametrize(
     ("text", "problems", "facts"),
-    [("(a; b; c", [("brackets", 0)], 1), ("(a; b; c(d; e; f)", [("brackets", 0)], 2),
+    [("(a; b c; d)(d; e; f)", [], 2), ("(a; b; c", [("brackets", 0)], 1),
+     ("(a; b; c(d; e; f)", [("brackets", 0)], 2),
      ("a; b; c)(d; e; f)", [("text", 0)], 1), ("(a; b; c))(d; e; f)", [("text", 9)], 2),
      ("(a; b)(d; e; f)", [("text", 0)], 1), ("(a; b; c; d)(d; e; f)", [("text", 0)], 1),
      ("(a (of b); c; d)", [("nested", 3)], 1), ("(a;b; c)", [("spacing", 3)], 1),
@@ -97,13 +89,10 @@ def test_depth_and_chains(text, longest, linear):
     assert (depth(graph), is_linear(graph)) == (longest, linear)
 
 
-def test_small_depth_first_cases(golden):
+@pytest.mark.parametrize("split", ["train", "dev"])
+def test_the_depth_first_order_of_small_cases_and_released_graphs(golden, graphs_folder, split):
     for case in golden("explagraphs_cases")["dfs_order_small"]:
         assert write_graph(depth_first(read_graph(case["graph"]).graph)) == case["dfs"]
-
-
-@pytest.mark.parametrize("split", ["train", "dev"])
-def test_the_depth_first_order_of_the_released_graphs(golden, graphs_folder, split):
     texts = [sample.graphs[0] for sample in read_samples(graphs_folder / f"{split}.jsonl.gz")]
     graphs = [read_graph(text).graph for text in texts]
     assert [write_graph(graph) for graph in graphs] == texts

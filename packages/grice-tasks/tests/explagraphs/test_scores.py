@@ -28,21 +28,16 @@ from grice_tasks.explagraphs.scores import (
 from grice_tasks.explagraphs.wording import graph_polarity, nonsense_graph, word_polarity
 from grice_tasks.overlap import rouge_2
 
+RELEASED = "G-ROUGE-2 as released"
 OVERLAPS = {
     "g_bleu": (bleu, "G-BLEU"),
-    "g_rouge_2_released": (
-        rouge_2_precision, "G-ROUGE-2 as released (pair score = ROUGE-2 precision)"
-    ),
+    "g_rouge_2_released": (rouge_2_precision, f"{RELEASED} (pair score = ROUGE-2 precision)"),
     "g_rouge_2": (rouge_2, "G-ROUGE-2 with pair score = F"),
     "g_rouge_l": (rouge_l, "G-ROUGE-L with pair score = F"),
-}  # fmt: skip
-GOLD = (
-    "(zoos; has property; small cages)(small cages; causes; suffering)"
-    "(suffering; desires; abolished)"
-)
-ZOO = Sample(
-    "1", "Zoos should be abolished.", "Animals in zoos live in small cages.", "support", (GOLD,)
-)
+}
+GOLD = "(zoos; has property; small cages)(small cages; causes; pain)(pain; desires; abolished)"
+TEXTS = "Zoos should be abolished.", "Animals in zoos live in small cages."
+ZOO = Sample("1", *TEXTS, "support", (GOLD,))
 RIGHT = Prediction("1", "support", GOLD)
 WRONG = Prediction("1", "counter", GOLD)
 SHORT = Prediction("1", "support", GOLD[: GOLD.rindex("(")])
@@ -52,13 +47,10 @@ def near(value):
     return pytest.approx(value, abs=1e-6)
 
 
-def test_worked_matchings(golden):
+def test_worked_matchings_and_likeness_of_facts(golden):
     for case in golden("explagraphs_cases")["matching"]:
         match = match_facts(case["scores_pred_by_gold"])
         assert match == near((case["precision"], case["recall"], case["f1"]))
-
-
-def test_worked_likeness_of_facts(golden):
     for case in golden("explagraphs_cases")["edge_text_scores"]:
         pair = case["pred"], case["gold"]
         assert bleu(*pair) == near(case["bleu"])
@@ -80,27 +72,24 @@ def test_scored_pairs(golden):
 CONCEPT = st.sampled_from("abcde")
 FACT = st.builds(Triple, CONCEPT, st.sampled_from(["is a", "causes"]), CONCEPT)
 # networkx turns a self-loop into any fact at a cost of 1; they pass no rules anyway.
-SMALL = st.lists(FACT.filter(lambda edge: edge.head != edge.tail), min_size=1, max_size=5).map(
-    lambda edges: Graph(tuple(edges))
-)
+FACTS = st.lists(FACT.filter(lambda edge: edge.head != edge.tail), min_size=1, max_size=5)
+SMALL = FACTS.map(lambda edges: Graph(tuple(edges)))
 
 
 @given(SMALL, SMALL)
 def test_the_edit_distance_is_that_of_networkx(mine, gold):
     def simple(graph):
         made = networkx.DiGraph()
+        made.add_nodes_from((name, {"label": name}) for name in graph.concepts)
         for edge in graph.edges:
-            made.add_node(edge.head, label=edge.head)
-            made.add_node(edge.tail, label=edge.tail)
             made.add_edge(edge.head, edge.tail, label=edge.relation)
         return made
 
     def same(node, other):
         return node["label"] == other["label"]
 
-    exact = networkx.graph_edit_distance(
-        simple(mine), simple(gold), node_match=same, edge_match=same
-    )
+    pair = simple(mine), simple(gold)
+    exact = networkx.graph_edit_distance(*pair, node_match=same, edge_match=same)
     distance = edit_distance(mine, gold)
     assert (distance.edits, distance.exact) == (exact, True)
     assert edit_distance(gold, mine).edits == exact

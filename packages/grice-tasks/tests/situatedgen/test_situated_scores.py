@@ -19,10 +19,9 @@ from grice_tasks.situatedgen.scores import MEASURES, mean_of_samples, problems_o
 
 
 def test_every_measure_has_an_interval_and_each_context_its_row(july):
-    samples = [
-        msgspec.structs.replace(july, id=str(i), ids=(f"a{i % 4}", f"b{i}"), context=("GEO",))
-        for i in range(12)
-    ]
+    july = msgspec.structs.replace(july, context=("GEO",))
+    samples = [msgspec.structs.replace(july, id=str(i), ids=(f"a{i % 4}", f"b{i}"))
+               for i in range(12)]  # fmt: skip
     hits = [float(i % 3 == 0) for i in range(12)]
     outputs = {sample.id: sample.reference for sample in samples}
     rows = score_outputs(samples, outputs, name="x", extra={"hits": hits})
@@ -84,12 +83,9 @@ def test_statistics_of_the_released_test_set(released, golden):
     assert description.mean_tokens == pytest.approx(tokens, 1e-3)
 
 
-def test_statements_are_finished_as_published():
+def test_statements_are_finished_as_published_and_counted_by_source_and_context():
     assert finished('"a day has 24 hours"') == "A day has 24 hours."
     assert finished("really?") == "Really?"
-
-
-def test_statements_are_counted_by_source_and_context():
     marked = [Marked(name, "x", (Entity("Chile", "GPE"),), (), "x") for name in ("a", "b", "c::1")]
     assert source_table(marked) == {"(no source in the id)": {"GEO only": 2}, "c": {"GEO only": 1}}
 
@@ -152,10 +148,5 @@ def test_the_command_scores_and_sets_floors_beside(tmp_path, july, capsys, monke
     monkeypatch.setenv("COLUMNS", "80")
     assert main(words) == 0
     assert max(map(len, capsys.readouterr().out.splitlines())) <= 80
-
-
-def test_samples_are_described_in_a_table(tmp_path, capsys, july):
-    path = tmp_path / "samples.jsonl"
-    path.write_bytes(msgspec.json.encode(july) + b"\n")
-    assert main(["situatedgen", "describe", str(path)]) == 0
+    assert main(["situatedgen", "describe", str(samples)]) == 0
     assert re.search(r"pairs +1\b", capsys.readouterr().out)

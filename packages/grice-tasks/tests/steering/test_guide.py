@@ -4,6 +4,7 @@ from msgspec.structs import replace
 from toy_model import GIVEN_LABEL, Toy, drawn_replies
 
 from grice.errors import InputError, ModelFolderError
+from grice.models.folder import shipped_models
 from grice_tasks.steering.decoding import Sampler
 from grice_tasks.steering.guide import GuidedChoice, load_guide
 from grice_tasks.steering.guide_training import Fitting, Sampling, save_guide, train_guide
@@ -81,6 +82,8 @@ def test_a_guide_of_another_vocabulary_or_model_names_both(trained):
     with pytest.raises(InputError, match="trained for toy@1, not for later@2"):
         trained[0].check(later)
     trained[0].check(Toy())
+    with pytest.raises(ModelFolderError, match="where a guide is needed"):
+        load_guide(shipped_models()["engagement"])
 
 
 def test_a_guide_that_was_saved_writes_the_same(trained, tmp_path):
@@ -91,13 +94,6 @@ def test_a_guide_that_was_saved_writes_the_same(trained, tmp_path):
     for before in PREFIXES.values():
         ours, theirs = (next_tokens(each, before, 1.0) for each in (guide, opened))
         assert ours == pytest.approx(theirs, abs=2e-3)
-
-
-def test_a_folder_with_another_model_is_no_guide():
-    from grice.models.folder import shipped_models
-
-    with pytest.raises(ModelFolderError, match="where a guide is needed"):
-        load_guide(shipped_models()["engagement"])
 
 
 @pytest.mark.parametrize(

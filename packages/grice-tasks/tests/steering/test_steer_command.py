@@ -76,15 +76,13 @@ def test_without_a_guide_the_model_talks_alone_and_only_when_asked(place, monkey
 
 
 @pytest.mark.parametrize("strength", ["-1", "nan", "inf"])
-def test_strengths_that_mean_nothing_are_refused(place, guide, monkeypatch, capsys, strength):
+def test_a_strength_that_means_nothing_and_another_model_are_refused(
+    place, guide, monkeypatch, capsys, strength
+):
     given = ["--guide", str(guide), f"--strength={strength}"]
     assert chat(place, monkeypatch, "i eat\n", *given) == 2
     assert "a strength is a number of 0 (the base model) or more" in capsys.readouterr().err
-
-
-def test_a_guide_of_another_model_is_refused(place, guide, monkeypatch, capsys):
-    status = chat(place, monkeypatch, "i eat\n", "--guide", str(guide), model="other")
-    assert status == 2
+    assert chat(place, monkeypatch, "i eat\n", "--guide", str(guide), model="other") == 2
     assert "the guide was trained for tiny@" in capsys.readouterr().err
 
 

@@ -8,7 +8,7 @@ that R = 0.6 R + 0.2: the probability of the label is 0.5, and given the label `
 
 import numpy as np
 
-from grice_tasks.steering.decoding import Continuation
+from grice_tasks.steering.decoding import Continuation, Sampler
 from grice_tasks.steering.dialogue import END
 from grice_tasks.steering.guide_training import Labelled
 
@@ -48,13 +48,7 @@ class Toy:
 
 def drawn_replies(count, seed=0):
     """Return replies of the toy, a context each, labelled by whether they hold a ``b``."""
-    random = np.random.default_rng(seed)
-
-    def choose(logits, before):
-        weights = np.exp(logits - logits.max())
-        return int(random.choice(3, p=weights / weights.sum()))
-
-    written = Toy().decode([""] * count, [choose] * count)
+    written = Toy().decode([""] * count, [Sampler(1.0, [seed])] * count)
     return [
         Labelled(number, "", reply.text + END, {"b": "b" in reply.text})
         for number, reply in enumerate(written)
