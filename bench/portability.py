@@ -306,12 +306,12 @@ Written by `make portability` (`python bench/portability.py`); no figure is type
 - versions: {versions}
 - models: {models}
 
-On this processor the promise of [modes.md](modes.md) is kept in {kept} of {all} environments.
+On this processor the guarantee of [modes.md](modes.md) holds in {kept} of {all} environments.
 Largest difference of a score to that of the default environment: {furthest}.
 
-## Is the promise kept?
+## Does the guarantee hold?
 
-Each environment is a process of its own in which other kernels multiply, as on other processors.
+Each environment is a separate process with other matrix kernels, as on other processors.
 *Doctor*: `grice doctor` scores its conversations alone, together, reversed and by two workers.
 *Tests*: those of encoder, networks, generator and all metrics, where they ran.
 
@@ -322,8 +322,8 @@ MOVES = """
 Scores of {files} beside those of the default environment: largest
 absolute difference / mean absolute difference / Spearman's rank correlation. *Same*: every score
 has the same bits. Environments share a row where all their scores have the same bits: there the
-variable changes nothing on this processor. Nothing is promised here; this says what to expect
-between processors.
+variable changes nothing on this processor. The guarantee does not cover this; these are the
+expected differences between processors.
 """
 
 

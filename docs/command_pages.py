@@ -21,15 +21,15 @@ EVERYWHERE = frozenset({"help", "debug", "quiet", "full"})
 HEAD = """\
 # Commands
 
-One page each: what it is for, a session, its options.
+One page each: purpose, example session, options.
 
 | command | what it does |
 |---|---|
 """
 FOOT = """
-`grice COMMAND --help` says the same in the terminal. Every command takes `--quiet` (`-q`), which
-prints results and errors alone, `--full`, which cuts no text, and `--debug`, which shows the trace
-of an error. The exit status is 0 when everything was done, 1 when a check failed, 2 when nothing
+`grice COMMAND --help` shows the same in the terminal. Every command accepts `--quiet` (`-q`), which
+prints only results and errors, `--full`, which does not shorten texts, and `--debug`, which shows the
+traceback of an error. The exit status is 0 when everything was done, 1 when a check failed, 2 when nothing
 was done, and [a few more](gate.md#exit-status).
 """
 

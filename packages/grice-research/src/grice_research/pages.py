@@ -137,7 +137,7 @@ def index_page(runs: Sequence[Run], folder: str) -> str:
     lines = [
         "# Results",
         "",
-        "Published tables beside what is measured here, a page for each bench. Written by `grice "
+        "Published tables compared with our measurements, a page for each bench. Written by `grice "
         "bench --page` from the records beside the pages; no figure is typed.",
         "",
         *said,

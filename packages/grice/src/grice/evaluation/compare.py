@@ -115,7 +115,7 @@ def compare(
     level: float = 0.95,
     seed: int = 0,
 ) -> CompareResult:
-    """Compare two score files item by item; differences are second less first.
+    """Compare two score files item by item; differences are second minus first.
 
     Files without a common conversation are compared by their means over conversations.
     ``difference`` is the smallest relevant one, by default the observed one; ``texts`` names the

@@ -47,7 +47,7 @@ def main() -> None:
         "number of words": np.array([float(len(trial.reply.split())) for trial in made]),
     }
     areas = roc_areas(columns, damaged, groups=[trial.group for trial in made]).areas
-    on = "held-out replies of people with a slip, against those without"
+    on = "held-out replies of people with a typo, against those without"
     figures = [
         figure_of(on, f"area under the curve, {name}", area, COMMAND, len(made))
         for name, area in areas.items()

@@ -94,7 +94,7 @@ def pack(quality: Sequence[dict[str, Any]]) -> None:
         files=["head.npz"],
         settings={name: settings[name] for name in ("label", "reach", "start", "transitions")},
         quality=quality,
-        excluded=f"{dropped} turns that stand (letters and digits, lower case) in DECO, the "
+        excluded=f"{dropped} turns that occur (letters and digits, lower case) in DECO, the "
         f"ConTurE subset or the rated sets, among {counts['evaluated texts']} such texts; "
         f"{counts['turns']} turns were labelled",
         command=settings["command"],

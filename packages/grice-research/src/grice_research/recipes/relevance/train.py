@@ -42,7 +42,7 @@ def encode(data: Path) -> None:
     texts = texts_of(read_dialogues(data), evaluated)
     everything = texts_of(read_dialogues(data), set())
     text = (
-        f"{len(everything) - len(texts):,} distinct training texts stand (letters and digits in "
+        f"{len(everything) - len(texts):,} distinct training texts occur (letters and digits in "
         f"lower case) among the {len(evaluated):,} strings of the evaluated sets "
         f"({', '.join(EVALUATED)}); none is a reply or in a history. {len(texts):,} distinct texts "
         "are left."
