@@ -13,7 +13,6 @@ import numpy as np
 
 from grice.data import KnownTail
 from grice.knowledge.schema import COPULA, WISH, load_schema
-from grice.knowledge.store import check_queries
 from grice.models.loader import Settings, model_type, read_settings
 from grice.numeric import sigmoid
 from grice.text.tokens import PLAIN_WORDS
@@ -74,7 +73,6 @@ class GenerativeKnowledge:
         self, heads: Sequence[str], relations: Sequence[str], k: int
     ) -> list[list[KnownTail]]:
         """Return the ``k`` most probable tails, by beam search; equal ones are dropped."""
-        check_queries(heads, relations, k)
         asked = [
             (plain_event(head), self._token(relation))
             for head, relation in zip(heads, relations, strict=True)

@@ -216,7 +216,6 @@ class StoredKnowledge:
         self, heads: Sequence[str], relations: Sequence[str], k: int
     ) -> list[list[KnownTail]]:
         """Return the tails of the known heads nearest to each head, the nearest head's first."""
-        check_queries(heads, relations, k)
         if not all(head.strip() for head in heads):
             raise InputError("empty head: give an event, such as 'PersonX bakes a cake'")
         known = self._known_tails(heads, relations, k, k)
@@ -420,14 +419,6 @@ def encoded(texts: Iterable[str], encoder: Encoder) -> dict[str, Vector]:
     """Return the vector of each distinct text."""
     distinct = list(dict.fromkeys(texts))
     return dict(zip(distinct, encoder.encode(distinct), strict=True)) if distinct else {}
-
-
-def check_queries(heads: Sequence[str], relations: Sequence[str], k: int) -> None:
-    """Raise InputError unless there are as many heads as relations, and a tail is asked for."""
-    if len(heads) != len(relations):
-        raise InputError(f"{len(heads)} heads and {len(relations)} relations: as many needed")
-    if k < 1:
-        raise InputError(f"{k} tails: at least one is needed")
 
 
 @model_type("knowledge", task="knowledge", settings=Settings)

@@ -160,10 +160,10 @@ class Run:
         if self.output is None:
             return Sink(self._identity)
         if str(self.output) in STANDARD:
-            return ScoreStream(sys.stdout.buffer, self._identity)
+            return Sink(self._identity, sys.stdout.buffer)
         path = Path(self.output)
         if destination(path) is None:
-            return ScoreStream(stack.enter_context(streaming(path)), self._identity, path)
+            return Sink(self._identity, stack.enter_context(streaming(path)), path)
         if path.suffix in TABLES:
             check_arrow()
         return ScoreFile(path, self._identity, resume=self.resume)
@@ -256,18 +256,29 @@ class State(msgspec.Struct, frozen=True):
 
 
 class Sink:
-    """An output without a file: scores are dropped."""
+    """Scores as JSON lines on a stream, which the caller closes; without one they are dropped."""
 
-    def __init__(self, run: str) -> None:
+    def __init__(self, run: str, stream: BinaryIO | None = None, path: Path | None = None) -> None:
         self.done = State(run)
         """Progress of an earlier, interrupted run."""
+        self._stream = stream
+        self._path = path
 
     def replay(self) -> Iterator[Score]:
         """Yield the scores of that earlier run in their order."""
         return iter(())
 
-    def append(self, scores: Sequence[Score], state: State) -> None:
-        """Take the scores that lead to ``state``; they are safe when this returns."""
+    def append(self, scores: Sequence[Score], state: State) -> None:  # noqa: ARG002 - no memory
+        """Write the scores that lead to ``state``; in a file they are safe when this returns."""
+        if self._stream is None:
+            return
+        try:
+            self._stream.write(encode_scores(scores, self._path))
+            self._stream.flush()
+        except OSError as error:
+            if self._path is None:
+                raise
+            raise cannot_write(self._path, error) from error
 
     def finish(self) -> None:
         """Complete the result: nothing more will come."""
@@ -280,25 +291,6 @@ def encode_scores(scores: Sequence[Score], path: Path | None = None) -> bytes:
     """Return the scores as JSON lines, gzipped if the path ends in ``.gz``."""
     lines = b"".join(json_line(score) + b"\n" for score in scores)
     return gzip.compress(lines, mtime=0) if path is not None and path.suffix == ".gz" else lines
-
-
-class ScoreStream(Sink):
-    """Scores as JSON lines on a stream, such as standard output, which the caller closes."""
-
-    def __init__(self, stream: BinaryIO, run: str, path: Path | None = None) -> None:
-        super().__init__(run)
-        self._stream = stream
-        self._path = path
-
-    def append(self, scores: Sequence[Score], state: State) -> None:  # noqa: ARG002 - no memory
-        """Write the scores."""
-        try:
-            self._stream.write(encode_scores(scores, self._path))
-            self._stream.flush()
-        except OSError as error:
-            if self._path is None:
-                raise
-            raise cannot_write(self._path, error) from error
 
 
 class ScoreFile(Sink):
