@@ -63,8 +63,8 @@ class RecordReader(Generic[Record]):
 
     def read(self, text: str, judged: Iterator[str], *, is_cut: bool) -> Record:
         """Return the record in a text."""
-        begin, objects = _after_reasoning(text)
-        found = [(each, self._record(each)) for each in objects]
+        begin, start = _after_reasoning(text)
+        found = [(each, self._record(each)) for each in _objects(text, start)]
         answers = [(each, record) for each, record in found if record is not None]
         if not answers:
             raise UnreadableError("no JSON object with " + ", ".join(self._fields))
@@ -72,8 +72,8 @@ class RecordReader(Generic[Record]):
         if any(record != answer for _, record in answers):
             raise UnreadableError("two different answers")
         ends = _is_frame(text[last.end :])
-        if is_cut and not ends:
-            raise UnreadableError("an answer that was cut at its longest")
+        if not ends and (is_cut or start > begin):
+            raise UnreadableError("words behind an answer that was cut or follows a lone </think>")
         is_alone = len(found) == 1 and ends and _is_frame(text[begin : last.start])
         if not is_alone and _key(answer) in map(_key, self._quotable(judged)):
             raise UnreadableError("words around an object that stands in the judged text")
@@ -133,28 +133,20 @@ def _refuse(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is no JSON")
 
 
-def _after_reasoning(text: str) -> tuple[int, list[_Object]]:
-    """Return where the reasoning that begins a text ends, and the objects that may be the answer.
+def _after_reasoning(text: str) -> tuple[int, int]:
+    """Return where the reasoning that begins a text ends, and where its answer begins.
 
     A closing tag without an opening one ends reasoning too, but not where the text begins with an
-    object, or goes on after the one behind the tag: there, the tag may be a quotation.
+    object: there, the tag may be a quotation.
     """
     reasoning = _REASONING.match(text)
     begin = reasoning.end() if reasoning else 0
     first, tags = _OBJECT.search(text, begin), list(_TAG.finditer(text, begin))
     if not tags or (first and _is_frame(text[begin : first.start()])):
-        return begin, _objects(text, begin)
-    tag, behind = tags[-1], _objects(text, tags[-1].end())
-    is_alone = (
-        len(behind) == 1
-        and _is_frame(text[tag.end() : behind[0].start])
-        and _is_frame(text[behind[0].end :])
-    )
-    if is_alone and not text[begin : tag.start()].strip():
-        return tag.end(), behind  # an opening tag and the answer, without a word between
-    if behind and not tag[1]:
+        return begin, begin
+    if not tags[-1][1]:
         raise UnreadableError("reasoning without an end")
-    return begin, behind if is_alone else _objects(text, begin)
+    return begin, tags[-1].end()
 
 
 def _is_frame(text: str) -> bool:

@@ -454,10 +454,8 @@ class EndpointChat:
                 f"used ({error}, {times} times)"
             )
             if error.text:
-                problem += (
-                    f"; the last one: {error.text[:QUOTED]!r}; name a model that answers with "
-                )
-                problem += "the JSON it is asked for"
+                last = error.text[:QUOTED]
+                problem += f"; the last one: {last!r}; name a model that answers with JSON"
         raise StoppedError(
             f"{self._url}: {problem}; answers are kept, and the same command goes on"
         )
