@@ -34,13 +34,9 @@ def gullible(data: dict) -> dict:
 class StubEndpoint(ThreadingHTTPServer):
     """Answers at :attr:`url`.
 
-    Args:
-        judge: Gives the JSON of an answer from the judged data.
-        written: Makes the text of an answer from its JSON, as a model writes it.
-        faults: Taken one by one by the first requests; a fault is a name of :data:`FAULTS`.
-        once: The fault of each distinct question when it is asked first.
-        always: The fault of all later requests; ``redirect`` leads to :attr:`elsewhere`.
-        delay: Seconds before each answer.
+    ``judge`` gives the JSON of an answer from the judged data, ``written`` the text that a model
+    makes of it. ``faults`` are taken one by one by the first requests, ``once`` is that of each
+    distinct question when it is asked first, ``always`` that of all later requests.
     """
 
     daemon_threads = True

@@ -68,6 +68,8 @@ def test_unknown_words_and_nothing_are_prompts_too(generator):
     for prompt in ("", "zzz", "\x00", "😀"):
         assert len(generator.generate([prompt], count=2)[0]) == 2
     assert generator.generate([], count=2) == generator.log_probabilities([], []) == []
+    with pytest.raises(ValueError, match="is shorter"):
+        generator.log_probabilities(["a", "b"], ["c"])
 
 
 def test_scores_are_log_probabilities_of_a_text_and_its_end(generator):
@@ -76,8 +78,3 @@ def test_scores_are_log_probabilities_of_a_text_and_its_end(generator):
     # Two tokens each, the word and the end: the texts exclude each other.
     assert 0 < sum(np.exp(2 * mean) for mean in means) <= 1
     assert means != generator.log_probabilities(["eat bread"] * len(words), words)
-
-
-def test_prompts_and_texts_are_as_many(generator):
-    with pytest.raises(ValueError, match="is shorter"):
-        generator.log_probabilities(["a", "b"], ["c"])

@@ -89,15 +89,13 @@ class Tiny(Settings, frozen=True):
         ({"size": 1, "weights": [float("nan")]}, "settings: only finite numbers"),
     ],
 )
-def test_settings_are_checked_in_one_place(settings, message):
-    folder = ModelFolder(Path("here"), Card("t", "t", "1", "-", "-", {}, settings=settings), "0")
+def test_settings_are_checked_in_one_place_and_others_left_alone(settings, message):
+    def folder(settings):
+        return ModelFolder(Path("here"), Card("t", "t", "1", "-", "-", {}, settings=settings), "0")
+
     with pytest.raises(ModelFolderError, match=re.escape(message)):
-        read_settings(folder, Tiny)
-
-
-def test_settings_that_no_code_reads_are_left_alone():
-    card = Card("t", "t", "1", "-", "-", {}, settings={"size": 1, "note": ["x"]})
-    assert read_settings(ModelFolder(Path(), card, "0"), Tiny) == Tiny(1)
+        read_settings(folder(settings), Tiny)
+    assert read_settings(folder({"size": 1, "note": ["x"]}), Tiny) == Tiny(1)
 
 
 def score(chat, metric, reference):
@@ -133,12 +131,9 @@ def test_a_model_of_another_type_or_scheme_is_refused(
     assert all(message in error for message in messages)
 
 
-def test_an_error_of_a_foreign_scheme_is_a_model_folder_error(installed, models):
+def test_a_plugin_that_fails_is_reported_and_leaves_the_others_alone(installed, models, capsys):
     with pytest.raises(ModelFolderError, match="shout:loud: ValueError: could not convert"):
         models.load("shout:loud")
-
-
-def test_a_plugin_that_fails_is_reported_and_leaves_the_others_alone(installed, models, capsys):
     with pytest.raises(ModelError, match="scheme 'broken' of grice-shouting: ModuleNotFoundError"):
         models.load("broken:thing")
     with pytest.raises(

