@@ -13,11 +13,9 @@ from grice.models.folder import open_folder
 from grice.models.loader import ModelLoader, read_settings
 
 SETTINGS = {
-    "schema": "atomic2020",
-    "relations": ["xWant", "xReact"],
-    "known_weight": 2.0,
+    "schema": "atomic2020", "relations": ["xWant", "xReact"], "known_weight": 2.0,
     "known_centre": 0.5,
-}
+}  # fmt: skip
 
 
 def head_of(folder, encoder):

@@ -104,22 +104,14 @@ def test_one_speaker_alone_is_shuffled():
     assert len(places) == 1
 
 
-@pytest.mark.parametrize(
-    ("text", "opposite"),
-    [
-        ("I walked home.", "I didn't walk home."),
-        ("She likes it.", "She doesn't like it."),
-        ("I don't know.", "I do know."),
-        ("I'm from Oslo.", "I'm not from Oslo."),
-        ("They'll come tomorrow.", "They won't come tomorrow."),
-        ("The movie made me cry.", "The movie didn't make me cry."),
-        ("I have two cats.", "I don't have two cats."),
-        ("I'd love to go.", "I wouldn't love to go."),
-        ("I never eat meat.", "I always eat meat."),
-        ("Do you ski?", None),
-        ("Fine.", None),
-    ],
-)
+@pytest.mark.parametrize(("text", "opposite"), [
+    ("I walked home.", "I didn't walk home."), ("She likes it.", "She doesn't like it."),
+    ("I don't know.", "I do know."), ("I'm from Oslo.", "I'm not from Oslo."),
+    ("They'll come tomorrow.", "They won't come tomorrow."),
+    ("The movie made me cry.", "The movie didn't make me cry."),
+    ("I have two cats.", "I don't have two cats."), ("I'd love to go.", "I wouldn't love to go."),
+    ("I never eat meat.", "I always eat meat."), ("Do you ski?", None), ("Fine.", None),
+])  # fmt: skip
 def test_statements_are_turned_round(text, opposite):
     assert negated(text) == opposite
 

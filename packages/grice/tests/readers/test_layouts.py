@@ -298,21 +298,15 @@ def test_parlai_has_fields_and_escapes(reading):
 
 
 class TestTranscript:
-    @pytest.mark.parametrize(
-        ("line", "time", "speaker"),
-        [
-            ("[12:30] Ann: Hi", "12:30", "Ann"),
-            ("12:30 - Ann: Hi", "12:30", "Ann"),
-            ("(12:30:05) Ann: Hi", "12:30:05", "Ann"),
-            ("[2024-01-05 12:30] Ann: Hi", "2024-01-05 12:30", "Ann"),
-            ("2024-01-05T12:30:01Z Ann: Hi", "2024-01-05T12:30:01Z", "Ann"),
-            ("12/05/23, 9:41 PM - Ann Lee: Hi", "12/05/23, 9:41 PM", "Ann Lee"),
-            ("Dr. O'Neil-Smith (host): Hi", None, "Dr. O'Neil-Smith (host)"),
-            ("Ёлка:  Hi", None, "Ёлка"),
-            ("A : Hi", None, "A"),
-            ("S1:\tHi", None, "S1"),
-        ],
-    )
+    @pytest.mark.parametrize(("line", "time", "speaker"), [
+        ("[12:30] Ann: Hi", "12:30", "Ann"), ("12:30 - Ann: Hi", "12:30", "Ann"),
+        ("(12:30:05) Ann: Hi", "12:30:05", "Ann"),
+        ("[2024-01-05 12:30] Ann: Hi", "2024-01-05 12:30", "Ann"),
+        ("2024-01-05T12:30:01Z Ann: Hi", "2024-01-05T12:30:01Z", "Ann"),
+        ("12/05/23, 9:41 PM - Ann Lee: Hi", "12/05/23, 9:41 PM", "Ann Lee"),
+        ("Dr. O'Neil-Smith (host): Hi", None, "Dr. O'Neil-Smith (host)"),
+        ("Ёлка:  Hi", None, "Ёлка"), ("A : Hi", None, "A"), ("S1:\tHi", None, "S1"),
+    ])  # fmt: skip
     def test_speakers_and_times(self, reading, line, time, speaker):
         [conversation] = reading(line + "\nBob: Ho\n")
         assert conversation.turns[0] == Turn(speaker, "Hi", time=time)

@@ -17,8 +17,7 @@ COUNTS = {
     "rated/dailydialog_gupta.jsonl.gz": ("response", 500),
     "rated/dailydialog_zhao.jsonl.gz": ("response", 900),
     "rated/dstc9_dialogue.jsonl.gz": ("turns", 2_200),
-    "rated/fed_dialogue.jsonl.gz": ("turns", 125),
-    "rated/fed_turn.jsonl.gz": ("response", 375),
+    "rated/fed_dialogue.jsonl.gz": ("turns", 125), "rated/fed_turn.jsonl.gz": ("response", 375),
     "rated/grade_dailydialog.jsonl.gz": ("response", 300),
     "rated/grade_empatheticdialogues.jsonl.gz": ("response", 300),
     "rated/holistic_context.jsonl.gz": ("response", 200),
@@ -32,11 +31,10 @@ COUNTS = {
     "topical_chat/test_rare.jsonl.gz": ("turns", 539),
     "topical_chat/valid_freq.jsonl.gz": ("turns", 539),
     "topical_chat/valid_rare.jsonl.gz": ("turns", 539),
-    "dailydialog/test.jsonl.gz": ("turns", 1_000),
-    "accent_deco/deco_test.jsonl": ("deco", 100),
+    "dailydialog/test.jsonl.gz": ("turns", 1_000), "accent_deco/deco_test.jsonl": ("deco", 100),
     "accent_deco/deco_train.jsonl": ("deco", 200),
     "accent_deco/conture_subset.jsonl": ("deco", 100),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", COUNTS)

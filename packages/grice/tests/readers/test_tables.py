@@ -16,11 +16,9 @@ from grice.errors import InputError, RecordError
 from grice.scoring.arrow import score_table
 
 TALKS = [
-    ("T-1", "customer", "My parcel is late."),
-    ("T-1", "bot", "Which order is it?"),
-    ("T-2", "customer", "Are you open?"),
-    ("T-2", "bot", "Until six."),
-]
+    ("T-1", "customer", "My parcel is late."), ("T-1", "bot", "Which order is it?"),
+    ("T-2", "customer", "Are you open?"), ("T-2", "bot", "Until six."),
+]  # fmt: skip
 NAMED = {"conversation": "ticket no", "speaker": "wer", "text": "was"}
 ANSWERED = [("user", "user", "Is it far?"), ("assistant", "assistant", "No.")]
 
@@ -156,17 +154,14 @@ def test_named_columns_decide_the_kind_of_row(written, header, columns, expected
     assert spoken(talk) == expected
 
 
-@pytest.mark.parametrize(
-    ("columns", "problem"),
-    [
-        ({}, r"columns of this table are ticket no, wer, was; .*--column text=NAME"),
-        ({"conversation": "tickt no"}, "no column 'tickt no' for conversation; did you mean 'tic"),
-        ({"text": "zzz"}, "no column 'zzz' for text; known: ticket no, was, wer"),
-        ({"text": "was"}, "it needs text with speaker, role or conversation"),
-        ({"conversaton": "x"}, "cannot be 'conversaton'; did you mean 'conversation'"),
-        ({"text": " "}, "the name of the column of 'text' is empty"),
-    ],
-)
+@pytest.mark.parametrize(("columns", "problem"), [
+    ({}, r"columns of this table are ticket no, wer, was; .*--column text=NAME"),
+    ({"conversation": "tickt no"}, "no column 'tickt no' for conversation; did you mean 'tic"),
+    ({"text": "zzz"}, "no column 'zzz' for text; known: ticket no, was, wer"),
+    ({"text": "was"}, "it needs text with speaker, role or conversation"),
+    ({"conversaton": "x"}, "cannot be 'conversaton'; did you mean 'conversation'"),
+    ({"text": " "}, "the name of the column of 'text' is empty"),
+])  # fmt: skip
 def test_wrong_columns_are_refused_with_the_near_name(odd, columns, problem):
     with pytest.raises(InputError, match=problem):
         grice.read(odd, columns=columns)
@@ -178,16 +173,12 @@ def test_columns_are_for_tables(tmp_path):
         grice.read(tmp_path / "t", columns={"text": "body"})
 
 
-@pytest.mark.parametrize(
-    ("words", "problem"),
-    [
-        (["text"], "--column text: write PART=NAME"),
-        (["text=was", "text=wer"], "text is given twice: 'was' and 'wer'"),
-        (["txt=was"], "a column cannot be 'txt'; did you mean 'text'?"),
-        (["text=zzz"], "no column 'zzz'"),
-        ([], "--column text=NAME"),
-    ],
-)
+@pytest.mark.parametrize(("words", "problem"), [
+    (["text"], "--column text: write PART=NAME"),
+    (["text=was", "text=wer"], "text is given twice: 'was' and 'wer'"),
+    (["txt=was"], "a column cannot be 'txt'; did you mean 'text'?"),
+    (["text=zzz"], "no column 'zzz'"), ([], "--column text=NAME"),
+])  # fmt: skip
 @pytest.mark.parametrize("command", ["score", "perturb", "rerank"])
 def test_wrong_options_are_refused_by_every_command_that_reads_files(
     odd, capsys, command, words, problem

@@ -13,12 +13,9 @@ from grice.readers import read
 
 SAMPLES = sorted((Path(__file__).parent / "samples").glob("*.jsonl"))
 WALK = [
-    ("system", "Be brief."),
-    ("user", "Is it far?"),
-    ("assistant", "Ten minutes on foot."),
-    ("user", "And by bus?"),
-    ("assistant", "Three minutes."),
-]
+    ("system", "Be brief."), ("user", "Is it far?"), ("assistant", "Ten minutes on foot."),
+    ("user", "And by bus?"), ("assistant", "Three minutes."),
+]  # fmt: skip
 
 
 def spoken(conversation):
@@ -145,15 +142,11 @@ def test_messages_of_langchain_have_the_roles_of_openai(reading):
     assert spoken(talk) == [("user", "Is it far?"), ("assistant", "No.")]
 
 
-@pytest.mark.parametrize(
-    ("record", "form", "problem"),
-    [
-        ({"id": "r", "run_type": "llm", "inputs": {"input": "Hi."}, "error": "RateLimitError"},
-         "langsmith", "the call failed"),
-        ({"object": "chat.completion", "choices": [{"message": {}}]}, "openai",
-         "without its request"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("record", "form", "problem"), [
+    ({"id": "r", "run_type": "llm", "inputs": {"input": "Hi."}, "error": "RateLimitError"},
+     "langsmith", "the call failed"),
+    ({"object": "chat.completion", "choices": [{"message": {}}]}, "openai", "without its request"),
+])  # fmt: skip
 def test_half_a_call_is_a_broken_record(reading, record, form, problem):
     [error] = reading(record, format=form)
     assert problem in str(error)

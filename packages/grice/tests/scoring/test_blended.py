@@ -68,17 +68,14 @@ def test_scores_of_a_blend_are_read_by_other_commands(chat, tmp_path, monkeypatc
     assert "The mean of relevance, repetition" in Path("page.html").read_text("utf-8")
 
 
-@pytest.mark.parametrize(
-    ("blend", "problem"),
-    [
-        ("median:relevance,repetition", "one of min, max, mean, geometric"),
-        ("mean:relevance,engagement", "engagement is not run"),
-        ("mean:relevance", "two different metrics"),
-        ("mean:relevance,relevance", "two different metrics"),
-        ("mean:relevance,coherence", "some whole conversations"),
-        ("mean:relevance,log_length", "log_length goes from"),
-    ],
-)
+@pytest.mark.parametrize(("blend", "problem"), [
+    ("median:relevance,repetition", "one of min, max, mean, geometric"),
+    ("mean:relevance,engagement", "engagement is not run"),
+    ("mean:relevance", "two different metrics"),
+    ("mean:relevance,relevance", "two different metrics"),
+    ("mean:relevance,coherence", "some whole conversations"),
+    ("mean:relevance,log_length", "log_length goes from"),
+])  # fmt: skip
 def test_what_cannot_be_blended_is_refused(blend, problem, chat, capsys):
     words = ["score", str(chat), "-m", "relevance,repetition,coherence,log_length"]
     assert main([*words, "--blend", blend]) == 2

@@ -43,16 +43,10 @@ def signature(capsys):
     return json.loads(capsys.readouterr().out.splitlines()[0])["signature"]
 
 
-@pytest.mark.parametrize(
-    ("words", "history"),
-    [
-        ((), 4),
-        (("--models", "small"), 4),
-        (("--models", "short"), 1),
-        (("--models", "team.toml"), 1),
-        (("--models", "short", "--relevance-history", "2"), 2),
-    ],
-)
+@pytest.mark.parametrize(("words", "history"), [
+    ((), 4), (("--models", "small"), 4), (("--models", "short"), 1), (("--models", "team.toml"), 1),
+    (("--models", "short", "--relevance-history", "2"), 2),
+])  # fmt: skip
 def test_a_preset_sets_options_and_an_option_of_its_own_counts_more(
     config, chat, tmp_path, capsys, monkeypatch, words, history
 ):
@@ -130,16 +124,12 @@ def test_the_model_of_the_chosen_preset_is_not_removed(config, tmp_path, capsys)
     assert main(["models", "rm", "mine"]) == 0
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("summary = 3", "Expected `str`"),
-        ("summary", "team.toml"),
-        ('summary = "x"\nextra = 1', "unknown field"),
-        ('summary = "x"\n[options.relevnce]\nhistory = 1', "did you mean 'relevance'"),
-        ('summary = "x"\n[options.relevance]\nhistroy = 1', "did you mean 'history'"),
-    ],
-)
+@pytest.mark.parametrize(("text", "message"), [
+    ("summary = 3", "Expected `str`"), ("summary", "team.toml"),
+    ('summary = "x"\nextra = 1', "unknown field"),
+    ('summary = "x"\n[options.relevnce]\nhistory = 1', "did you mean 'relevance'"),
+    ('summary = "x"\n[options.relevance]\nhistroy = 1', "did you mean 'history'"),
+])  # fmt: skip
 def test_a_preset_that_is_none_says_why(config, chat, tmp_path, capsys, text, message):
     (tmp_path / "team.toml").write_text(text)
     assert score(chat, "--models", tmp_path / "team.toml") == 2

@@ -106,13 +106,10 @@ def test_paths_may_be_texts(tmp_path):
     assert (tmp_path / "kept").is_dir()
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"mode": "slow"}, "mode 'slow': write exact or fast"),
-        ({"workers": 0}, "0 workers: at least one is needed"),
-    ],
-)
+@pytest.mark.parametrize(("settings", "message"), [
+    ({"mode": "slow"}, "mode 'slow': write exact or fast"),
+    ({"workers": 0}, "0 workers: at least one is needed"),
+])  # fmt: skip
 def test_a_setting_that_cannot_be_is_named(settings, message):
     with pytest.raises(ModelError, match=message):
         grice.load("log_length", **settings)

@@ -14,18 +14,15 @@ from grice.report.shown import opening
 from grice.scoring.loaded import responses
 
 SUPPORT = {
-    "messages": [
-        {"role": "system", "content": "You are a support bot."},
-        {"role": "user", "content": "My order has not come."},
-        {"role": "assistant", "content": "I am sorry. What is its number?"},
-        {"role": "user", "content": "1234"},
-        {"role": "assistant", "content": None, "tool_calls": [{"id": "x", "type": "function"}]},
-        {"role": "tool", "content": '{"status": "lost"}', "tool_call_id": "x"},
-        {"role": "assistant", "content": "It was lost. We send a new one."},
-        {"role": "user", "content": "Thanks"},
-        {"role": "assistant", "content": ""},
-    ]
-}
+    "messages": [{"role": "system", "content": "You are a support bot."},
+     {"role": "user", "content": "My order has not come."},
+     {"role": "assistant", "content": "I am sorry. What is its number?"},
+     {"role": "user", "content": "1234"},
+     {"role": "assistant", "content": None, "tool_calls": [{"id": "x", "type": "function"}]},
+     {"role": "tool", "content": '{"status": "lost"}', "tool_call_id": "x"},
+     {"role": "assistant", "content": "It was lost. We send a new one."},
+     {"role": "user", "content": "Thanks"}, {"role": "assistant", "content": ""}],
+}  # fmt: skip
 
 
 def turns_of(*names, stated=False):
@@ -43,25 +40,13 @@ def scores_of(tmp_path, record, metric="log_length", more=()):
     return [json.loads(line) for line in (tmp_path / "out").read_text().splitlines()]
 
 
-@pytest.mark.parametrize(
-    ("role", "speaker", "meant"),
-    [
-        ("assistant", "Ann", "assistant"),
-        ("user", "bot", "user"),
-        ("moderator", "bot", "assistant"),
-        (None, "Support Agent", "assistant"),
-        (None, "virtual-assistant", "assistant"),
-        (None, "CUSTOMER", "user"),
-        (None, "end_user", "user"),
-        ("developer", "x", "system"),
-        ("function", "x", "tool"),
-        (None, "developer", None),
-        (None, "agent_1", None),
-        (None, "user1", None),
-        (None, "Ann", None),
-        ("", "", None),
-    ],
-)
+@pytest.mark.parametrize(("role", "speaker", "meant"), [
+    ("assistant", "Ann", "assistant"), ("user", "bot", "user"), ("moderator", "bot", "assistant"),
+    (None, "Support Agent", "assistant"), (None, "virtual-assistant", "assistant"),
+    (None, "CUSTOMER", "user"), (None, "end_user", "user"), ("developer", "x", "system"),
+    ("function", "x", "tool"), (None, "developer", None), (None, "agent_1", None),
+    (None, "user1", None), (None, "Ann", None), ("", "", None),
+])  # fmt: skip
 def test_a_stated_role_comes_first_and_the_name_of_the_speaker_second(role, speaker, meant):
     assert role_of(role, speaker) == meant
 
@@ -80,16 +65,10 @@ def test_a_speaker_named_system_is_the_assistant_in_a_conversation_of_two():
     assert roles_of(turns_of("system", "user", stated=True)) == ["system", "user"]
 
 
-@pytest.mark.parametrize(
-    ("speakers", "users"),
-    [
-        (("Agent", "Customer"), [False, True]),
-        (("Bot", "Ann"), [False, True]),
-        (("Ann", "Bob", "Ann"), [True, False, True]),
-        (("human", "human"), [True, True]),
-        ((), []),
-    ],
-)
+@pytest.mark.parametrize(("speakers", "users"), [
+    (("Agent", "Customer"), [False, True]), (("Bot", "Ann"), [False, True]),
+    (("Ann", "Bob", "Ann"), [True, False, True]), (("human", "human"), [True, True]), ((), []),
+])  # fmt: skip
 def test_if_one_side_is_named_the_rest_is_the_other(speakers, users):
     assert user_turns(turns_of(*speakers)) == users
 

@@ -15,11 +15,9 @@ from grice.errors import InputError
 # Krippendorff 2011, Computing Krippendorff's Alpha-Reliability, section C: four observers,
 # twelve units, missing values.
 OBSERVERS = [
-    [1, 2, 3, 3, 2, 1, 4, 1, 2, None, None, None],
-    [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, None, 3],
-    [None, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, None],
-    [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, None],
-]
+    [1, 2, 3, 3, 2, 1, 4, 1, 2, None, None, None], [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, None, 3],
+    [None, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, None], [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, None],
+]  # fmt: skip
 UNITS = [list(unit) for unit in zip(*OBSERVERS, strict=True)]
 
 

@@ -13,17 +13,9 @@ from grice.stats.estimate import student_quantile, wilson_interval
 
 # Two-sided 95 % quantiles of Student's t (any statistical table).
 TABLE = {
-    1: 12.706,
-    1.5: 6.017,
-    2: 4.303,
-    2.5: 3.573,
-    3: 3.182,
-    4: 2.776,
-    5: 2.571,
-    10: 2.228,
-    30: 2.042,
+    1: 12.706, 1.5: 6.017, 2: 4.303, 2.5: 3.573, 3: 3.182, 4: 2.776, 5: 2.571, 10: 2.228, 30: 2.042,
     120: 1.980,
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("freedom", "expected"), TABLE.items())

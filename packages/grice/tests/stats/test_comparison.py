@@ -187,13 +187,10 @@ def test_a_mean_and_a_difference_stay_within_the_bounds(values):
     assert -1 <= gap.low <= gap.value <= gap.high <= 1
 
 
-@pytest.mark.parametrize(
-    ("values", "bounds", "message"),
-    [
-        ([0.5, 1.5], (0, 1), r"bounds=\(0, 1\): 1.5 lies beyond them"),
-        ([0.5, 0.6], (1, 0), "the least possible value and a greater one"),
-    ],
-)
+@pytest.mark.parametrize(("values", "bounds", "message"), [
+    ([0.5, 1.5], (0, 1), r"bounds=\(0, 1\): 1.5 lies beyond them"),
+    ([0.5, 0.6], (1, 0), "the least possible value and a greater one"),
+])  # fmt: skip
 def test_bounds_that_the_values_break_are_refused(values, bounds, message):
     with pytest.raises(InputError, match=message):
         stats.mean(values, bounds=bounds)

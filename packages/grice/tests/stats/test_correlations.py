@@ -190,13 +190,10 @@ def test_partial_correlation_is_that_of_residuals_of_ranks():
     assert "given 2 covariates" in estimate.method
 
 
-@pytest.mark.parametrize(
-    ("x", "y", "covariate", "message"),
-    [
-        ([1, 2, 3, 4, 5, 7], [1, 3, 2, 5, 4, 9], [1, 2, 3, 4, 5, 7], "determined by the others"),
-        ([1, 2, 3], [1, 3, 2], [1, 4, 2], "at least 5 are needed"),
-    ],
-)
+@pytest.mark.parametrize(("x", "y", "covariate", "message"), [
+    ([1, 2, 3, 4, 5, 7], [1, 3, 2, 5, 4, 9], [1, 2, 3, 4, 5, 7], "determined by the others"),
+    ([1, 2, 3], [1, 3, 2], [1, 4, 2], "at least 5 are needed"),
+])  # fmt: skip
 def test_partial_correlation_takes_enough_items(x, y, covariate, message):
     with pytest.raises(InputError, match=message):
         stats.partial_correlation(x, y, [covariate])

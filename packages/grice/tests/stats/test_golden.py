@@ -72,17 +72,11 @@ def test_released_scores(name, scorer, aspects, rows, released, golden):
             agrees(scores, [human(row, aspect) for row in data], expected)
 
 
-@pytest.mark.parametrize(
-    ("dimension", "aspect"),
-    [
-        ("naturalness", "natural"),
-        ("coherence", "maintains_context"),
-        ("engagingness", "engaging"),
-        ("groundedness", "uses_knowledge"),
-        ("understandability", "understandable"),
-        ("overall", "overall"),
-    ],
-)
+@pytest.mark.parametrize(("dimension", "aspect"), [
+    ("naturalness", "natural"), ("coherence", "maintains_context"), ("engagingness", "engaging"),
+    ("groundedness", "uses_knowledge"), ("understandability", "understandable"),
+    ("overall", "overall"),
+])  # fmt: skip
 def test_unieval_over_items_and_within_contexts(dimension, aspect, rows, released, golden):
     data = rows("rated/usr_topicalchat.jsonl.gz")
     expected = golden("released_metrics_golden")["values"]["usr_topicalchat/unieval"]

@@ -91,17 +91,14 @@ def test_a_mean_that_the_metric_moves_beyond_a_bound_is_the_bound_with_an_interv
     assert 0.6 < bounded.low < 0.8  # Wilson's of 10 of 10
 
 
-@pytest.mark.parametrize(
-    ("labels", "unlabelled", "options", "message"),
-    [
-        ([1, 2, None], [1, 2, 3], {}, "2 labelled items and 3 unlabelled"),
-        ([1, 2, 3], [None], {}, "0 unlabelled"),
-        ([1, 2, 3], [1], {"groups": [1, 2, 3]}, "both groups and unlabelled_groups"),
-        ([1, 2, 3], [1], {"groups": [1, 2], "unlabelled_groups": [1]}, "found 3 for 4 items"),
-        ([1, 2, 3], [1], {"groups": [1, 2], "unlabelled_groups": [1, 2]}, "found 2 for 3 items"),
-        ([0, 1, 3], [1], {"bounds": (0, 1)}, "3 lies beyond"),
-    ],
-)
+@pytest.mark.parametrize(("labels", "unlabelled", "options", "message"), [
+    ([1, 2, None], [1, 2, 3], {}, "2 labelled items and 3 unlabelled"),
+    ([1, 2, 3], [None], {}, "0 unlabelled"),
+    ([1, 2, 3], [1], {"groups": [1, 2, 3]}, "both groups and unlabelled_groups"),
+    ([1, 2, 3], [1], {"groups": [1, 2], "unlabelled_groups": [1]}, "found 3 for 4 items"),
+    ([1, 2, 3], [1], {"groups": [1, 2], "unlabelled_groups": [1, 2]}, "found 2 for 3 items"),
+    ([0, 1, 3], [1], {"bounds": (0, 1)}, "3 lies beyond"),
+])  # fmt: skip
 def test_labels_that_give_no_mean_are_refused(labels, unlabelled, options, message):
     with pytest.raises(InputError, match=message):
         stats.prediction_powered_mean(labels, [1, 2, 3], unlabelled, **options)

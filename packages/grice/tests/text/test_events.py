@@ -20,20 +20,15 @@ def test_an_event_in_atomic_form(case):
     assert event_text(text) == written
 
 
-@pytest.mark.parametrize(
-    ("text", "by", "subject", "explicit"),
-    [
-        ("I left", "responder", "responder", True),
-        ("I left", "previous", "previous", True),
-        ("you left", "responder", "previous", True),
-        ("you left", "previous", "responder", True),
-        ("she left", "responder", "other", True),
-        ("your dog left", "previous", "responder", True),
-        ("it rained", "responder", "thing", True),
-        ("bring your own board", "responder", "previous", False),
-        ("went home early", "previous", "previous", False),
-    ],
-)
+@pytest.mark.parametrize(("text", "by", "subject", "explicit"), [
+    ("I left", "responder", "responder", True), ("I left", "previous", "previous", True),
+    ("you left", "responder", "previous", True), ("you left", "previous", "responder", True),
+    ("she left", "responder", "other", True),
+    ("your dog left", "previous", "responder", True),
+    ("it rained", "responder", "thing", True),
+    ("bring your own board", "responder", "previous", False),
+    ("went home early", "previous", "previous", False),
+])  # fmt: skip
 def test_who_an_event_is_about(text, by, subject, explicit):
     event = read_event(text, said_by=by)
     assert (event.subject, event.explicit) == (subject, explicit)
@@ -65,21 +60,13 @@ def test_a_triple_names_the_same_person_alike_on_both_sides(head, tail, tail_sub
     assert triple_texts(first, second, tail_subject=tail_subject) == expected
 
 
-@pytest.mark.parametrize(
-    ("text", "felt"),
-    [
-        ("that's so sad", "PersonX feels sad"),
-        ("thats cool", "PersonX feels cool"),
-        ("it was awful to hear", "PersonX feels awful"),
-        ("That sounds really exciting", "PersonX feels excited"),
-        ("it is late", None),
-        ("that is not nice", None),
-        ("it is a cat", None),
-        ("my job is boring", None),
-        ("that", None),
-        ("...", None),
-    ],
-)
+@pytest.mark.parametrize(("text", "felt"), [
+    ("that's so sad", "PersonX feels sad"), ("thats cool", "PersonX feels cool"),
+    ("it was awful to hear", "PersonX feels awful"),
+    ("That sounds really exciting", "PersonX feels excited"),
+    ("it is late", None), ("that is not nice", None), ("it is a cat", None),
+    ("my job is boring", None), ("that", None), ("...", None),
+])  # fmt: skip
 def test_a_judgement_is_a_reaction_of_its_speaker(text, felt):
     event = reaction(text, said_by="previous")
     assert (event.text("previous") if event else None) == felt
