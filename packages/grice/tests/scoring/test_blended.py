@@ -14,8 +14,7 @@ from grice.cli import main
 @pytest.fixture
 def chat(tmp_path):
     path = tmp_path / "chat.jsonl"
-    turns = ["Do you like tea?", "I like green tea.", "Да", "Yes.", "And coffee?"]
-    turns.append("I like green tea more than coffee.")
+    turns = ["Do you like tea?", "I like green tea.", "Да", "Yes.", "I like green tea a lot."]
     path.write_text(json.dumps({"id": "c", "turns": turns}) + "\n", "utf-8")
     return path
 
@@ -41,31 +40,24 @@ def test_a_blend_is_made_of_the_scores_of_its_parts(chat, capsys):
             assert all(part["signature"] in blend["signature"] for part in parts)
 
 
-def test_a_run_with_a_blend_is_summed_up_and_goes_on(chat, tmp_path, capsys):
-    out, page = tmp_path / "out.jsonl", tmp_path / "report.html"
-    words = ["score", str(chat), "-m", "relevance,repetition", "-o", str(out), "--json"]
-    words += ["--blend", "mean:relevance,repetition", "--report", str(page)]
-    for _ in range(2):
-        assert main(words) == 0
-        summary = json.loads(capsys.readouterr().out)
-        names = [metric["metric"] for metric in summary["metrics"]]
-        assert names == ["relevance", "repetition", "mean_relevance_repetition"]
-    assert "mean_relevance_repetition" in page.read_text("utf-8")
-
-
-def test_scores_of_a_blend_are_read_by_other_commands(chat, tmp_path, monkeypatch):
+def test_scores_of_a_blend_are_summed_up_and_read_by_other_commands(
+    chat, tmp_path, monkeypatch, capsys
+):
     monkeypatch.chdir(tmp_path)
-    words = ["score", str(chat), "-m", "relevance,repetition", "-o", "out.jsonl"]
-    assert main([*words, "--relevance-history", "2", "--blend", "mean:relevance,repetition"]) == 0
-    gate = ["--min", "mean_relevance_repetition=0.01", "--allow-uncertain"]
+    words = ["score", str(chat), "-m", "relevance,repetition", "-o", "out.jsonl", "--json"]
+    for _ in range(2):
+        assert main([*words, "--blend", "mean:relevance,repetition", "--report", "a.html"]) == 0
+        names = [metric["metric"] for metric in json.loads(capsys.readouterr().out)["metrics"]]
+        assert names == ["relevance", "repetition", "mean_relevance_repetition"]
     for command in (
-        ["report", "out.jsonl", str(chat), "-o", "page.html"],
+        ["report", "out.jsonl", str(chat), "-o", "b.html"],
         ["compare", "out.jsonl", "out.jsonl"],
         ["review", "out.jsonl"],
-        ["gate", "out.jsonl", *gate],
+        ["gate", "out.jsonl", "--min", "mean_relevance_repetition=0.01", "--allow-uncertain"],
     ):
         assert main(command) == 0, command
-    assert "The mean of relevance, repetition" in Path("page.html").read_text("utf-8")
+    for page in ("a.html", "b.html"):
+        assert "The mean of relevance, repetition" in Path(page).read_text("utf-8")
 
 
 @pytest.mark.parametrize(("blend", "problem"), [

@@ -59,12 +59,19 @@ def diagnosis(capsys, *words):
     return status, json.loads(capsys.readouterr().out)
 
 
-@pytest.mark.parametrize("mode", ["fast", "exact"])
-def test_scores_keep_their_bits_in_every_arrangement(capsys, mode):
-    status, report = diagnosis(capsys, "--mode", mode, "-m", ",".join(METRICS))
+@pytest.mark.parametrize(
+    ("mode", "metrics"),
+    [
+        ("fast", METRICS),
+        ("exact", METRICS[:3]),
+        pytest.param("exact", METRICS, marks=pytest.mark.slow),
+    ],
+)
+def test_scores_keep_their_bits_in_every_arrangement(capsys, mode, metrics):
+    status, report = diagnosis(capsys, "--mode", mode, "-m", ",".join(metrics))
     assert (status, report["holds"], report["problems"]) == (0, True, [])
     assert [(row["arrangement"], row["metric"]) for row in report["arrangements"]] == [
-        (name, metric) for name in ("alone", "reversed", "two workers") for metric in METRICS
+        (name, metric) for name in ("alone", "reversed", "two workers") for metric in metrics
     ]
     assert all(row["scores"] >= report["conversations"] for row in report["arrangements"])
 
@@ -118,25 +125,21 @@ def test_a_damaged_model_is_named_and_the_others_are_listed(tmp_path, capsys, mo
 def test_distributions_of_different_versions_are_a_problem(capsys, tmp_path, monkeypatch):
     folder = tmp_path / "grice_tasks-0.9.9.dist-info"
     folder.mkdir()
-    (folder / "METADATA").write_text(
-        "Metadata-Version: 2.1\nName: grice-tasks\nVersion: 0.9.9\nRequires-Dist: grice==0.9.9\n"
-    )
+    facts = ("Metadata-Version: 2.1", "Name: grice-tasks", "Version: 0.9.9")
+    (folder / "METADATA").write_text("\n".join([*facts, "Requires-Dist: grice==0.9.9\n"]))
     monkeypatch.syspath_prepend(tmp_path)
     status, report = diagnosis(capsys, "-m", "log_length")
     assert status == 1
-    assert report["problems"][0].startswith("grice-tasks 0.9.9 requires grice==0.9.9, but grice ")
+    assert "grice-tasks 0.9.9 requires grice==0.9.9" in report["problems"][0]
 
 
 def test_the_cache_is_shown_and_cleared(capsys, tmp_path):
-    (tmp_path / "cache").mkdir()
-    (tmp_path / "cache" / "answers.sqlite").write_bytes(bytes(3 * 2**20))
+    cache, other = tmp_path / "cache", tmp_path / "other"
+    cache.mkdir()
+    (cache / "answers.sqlite").write_bytes(bytes(3 * 2**20))
     assert diagnosis(capsys, "-m", "log_length")[1]["cache_size"] == 3 * 2**20
     assert main(["doctor", "--clear-cache"]) == 0
-    assert capsys.readouterr().out == f"{tmp_path / 'cache'}: 3.0 MiB cleared\n"
-    other = tmp_path / "other"
-    assert diagnosis(capsys, "--clear-cache", "--cache", str(other))[1] == {
-        "folder": str(other),
-        "bytes": 0,
-        "state": "cleared",
-    }
-    assert not (tmp_path / "cache" / "answers.sqlite").exists()
+    assert capsys.readouterr().out == f"{cache}: 3.0 MiB cleared\n"
+    cleared = diagnosis(capsys, "--clear-cache", "--cache", str(other))[1]
+    assert (cleared["folder"], cleared["bytes"]) == (str(other), 0)
+    assert not (cache / "answers.sqlite").exists()

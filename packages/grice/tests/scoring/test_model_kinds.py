@@ -104,15 +104,6 @@ def test_every_model_option_takes_models_of_its_kind_and_no_other(name, option, 
         assert [score.reason for score in scores if score.status == "failed"] == []
 
 
-def test_the_refusal_says_what_is_needed(models):
-    message = (
-        "--relevance-model builtin:engagement: a model of engagement, where one of relevance is "
-        "needed, such as builtin:relevance"
-    )
-    with pytest.raises(ModelError, match=message):
-        load_metric(METRICS["relevance"], models, {"model": "builtin:engagement"})
-
-
 def test_a_metric_that_names_what_it_accepts_takes_that(models):
     @metric("either", version="1", summary="?", judges="response", source="-",
             example=Example(["a", "b"], 0.0, 1.0), models={"model": "builtin:relevance"},
@@ -122,15 +113,13 @@ def test_a_metric_that_names_what_it_accepts_takes_that(models):
 
     load_metric(either, models, {"model": "builtin:engagement"})
     load_metric(either, models, {})
-    with pytest.raises(ModelError, match="one of engagement is needed"):
+    with pytest.raises(
+        ModelError, match="--either-model .*coherence, .*one of engagement is needed"
+    ):
         load_metric(either, models, {"model": "builtin:coherence"})
-
-
-def test_a_declaration_accepts_only_for_its_models():
     with pytest.raises(MetricError, match="accepts names 'other', models has no such"):
         metric("odd", version="1", summary="?", judges="response", source="-",
-               example=Example(["a", "b"], 0.0, 1.0), accepts={"other": ("relevance",)})(
-                   lambda responses: [])  # fmt: skip
+               example=either.example, accepts={"other": ("relevance",)})(len)  # fmt: skip
 
 
 INNER = [
@@ -140,6 +129,12 @@ INNER = [
     ("relevance", "builtin:dialogue", "builtin:atomic", "likelihood is needed"),
     ("fluency", 'base = "builtin:dialogue"', "base = 7", "model reference '7'"),
     ("engagement", "[settings]", '[settings]\nbase = "builtin:atomic"', "run grice train again"),
+    (
+        "engagement",
+        "[settings]",
+        '[settings]\nbase = "builtin:atomic"\nbase_digest = "DIGEST"',
+        "where one of relevance or engagement is needed",
+    ),
     ("engagement", "[settings]", '[settings]\nreads = 7\nbase = ""', "cannot be read"),
     ("engagement", 'kind = "reply-head"', 'kind = "reply-tail"', "a model of type 'reply-tail'"),
     ("coherence", "decay = 0.6", 'decay = "fast"', "settings.decay"),
@@ -150,19 +145,9 @@ INNER = [
 
 @pytest.mark.parametrize(("name", "old", "new", "message"), INNER)
 def test_a_card_that_contradicts_itself_is_refused(tmp_path, models, name, old, new, message):
+    new = new.replace("DIGEST", models.folder("builtin:atomic").digest)
     changed = remade(shipped_models()[name], tmp_path / "m", lambda card: card.replace(old, new, 1))
     with pytest.raises(GriceError, match=message):
-        models.load(changed)
-
-
-def test_a_reply_head_stands_on_a_judge_of_replies(tmp_path, models):
-    digest = models.folder("builtin:atomic").digest
-    stated = f'[settings]\nbase = "builtin:atomic"\nbase_digest = "{digest}"'
-    changed = remade(
-        shipped_models()["engagement"], tmp_path / "m",
-        lambda card: card.replace("[settings]", stated),
-    )  # fmt: skip
-    with pytest.raises(ModelFolderError, match="where one of relevance or engagement is needed"):
         models.load(changed)
 
 
@@ -221,11 +206,14 @@ def test_files_outside_the_folder_are_no_part_of_a_model(tmp_path, name):
         open_folder(tmp_path / "m")
 
 
+# Opened by what uses them, or beside a model that does not ship.
+LATE = re.compile("usual|.*bert|relations.npz|together|templates|classes|head.npz of sense-[lm]")
 DAMAGED = [
     (name, file)
     for name in shipped_models()
     for file in open_folder(name).card.files
     if file.endswith((".npz", ".npy", ".gz", ".json", ".sqlite")) or file == "model.bin"
+    if not LATE.match(f"{file} of {name}")
 ]
 
 

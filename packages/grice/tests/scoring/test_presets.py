@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from unittest.mock import Mock
 
 import pytest
 
 import grice
 from grice.cli import main
 from grice.errors import InputError, ModelError
+from grice.models.folder import shipped_models
 
 OWN = """
 summary = "Short histories."
@@ -82,13 +84,9 @@ def test_an_unfinished_run_is_not_finished_with_another_preset(
     config, chat, tmp_path, capsys, monkeypatch
 ):
     out = tmp_path / "out.jsonl"
-
-    def stopped(*_):
-        raise KeyboardInterrupt
-
     # The metric has no option of the preset, and so the same signature with it and without.
     with monkeypatch.context() as patch:
-        patch.setattr("grice.scoring.run.ScoreFile.finish", stopped)
+        patch.setattr("grice.scoring.run.ScoreFile.finish", Mock(side_effect=KeyboardInterrupt))
         assert score(chat, "-o", out, metric="log_length") == 130
     assert score(chat, "-o", out, "--models", "short", metric="log_length") == 2
     assert "other metrics, models, options or inputs" in capsys.readouterr().err
@@ -113,8 +111,6 @@ def test_a_preset_whose_models_are_missing_names_the_command(
 
 
 def test_the_model_of_the_chosen_preset_is_not_removed(config, tmp_path, capsys):
-    from grice.models.folder import shipped_models
-
     (config / "presets" / "mine.toml").write_text('summary = "Mine."\nmodels = ["mine"]\n')
     assert main(["models", "add", str(shipped_models()["engagement"]), "--name", "mine"]) == 0
     assert main(["models", "use", "mine"]) == 0

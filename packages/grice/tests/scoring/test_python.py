@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import logging
 import sys
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -18,17 +20,7 @@ CHAT = [
     {"role": "user", "content": "Is it far?"},
     {"role": "assistant", "content": "Ten minutes."},
 ]
-PLUGIN = '''
-from grice.metrics import Example, metric
-from grice.data import Judgement
-
-
-@metric("nil", version="1", summary="?", judges="response", source="-",
-        example=Example(["a", "b"], 0.0, 0.0))
-def nil(responses):
-    """Return nothing of worth."""
-    return [Judgement(0.0) for _ in responses]
-'''
+PLUGIN = Path(__file__).parents[1] / "plugin_package" / "grice_shouting.py"
 
 
 def test_messages_are_a_conversation_and_are_left_as_they_are():
@@ -81,11 +73,7 @@ def test_a_frame_is_of_a_library_that_is_there(monkeypatch):
     monkeypatch.setitem(sys.modules, "polars", None)
     with pytest.raises(InputError, match="pip install pandas"):
         scores.to_frame()
-
-    class Frames:
-        DataFrame = staticmethod(list)
-
-    monkeypatch.setitem(sys.modules, "polars", Frames)
+    monkeypatch.setitem(sys.modules, "polars", SimpleNamespace(DataFrame=list))
     assert scores.to_frame() == scores.to_rows()
 
 
@@ -98,11 +86,9 @@ def test_a_closed_grader_scores_nothing():
 
 
 def test_paths_may_be_texts(tmp_path):
-    (tmp_path / "nil.py").write_text(PLUGIN)
-    plugins = [str(tmp_path / "nil.py")]
-    with grice.load("nil", cache=str(tmp_path / "kept"), plugins=plugins) as grader:
-        [score] = grader.score(["Hello.", "Hi."])
-    assert (score.metric, score.value) == ("nil", 0.0)
+    with grice.load("calm", cache=str(tmp_path / "kept"), plugins=[str(PLUGIN)]) as grader:
+        [score] = grader.score(["Hello.", "HI."])
+    assert (score.metric, score.value) == ("calm", 0.0)
     assert (tmp_path / "kept").is_dir()
 
 

@@ -9,24 +9,13 @@ import random
 import msgspec
 import pytest
 
-from grice.data import (
-    Conversation,
-    FeatureEvidence,
-    Judgement,
-    Score,
-    Signature,
-    Span,
-    Triple,
-    TripleEvidence,
-    Turn,
-    TurnEvidence,
-)
+from grice.data import Conversation, Judgement, Score, Turn
 from grice.errors import InputError, OutputError, RecordError
 from grice.metrics import Example, metric
 from grice.metrics.registry import find_metrics
 from grice.models.loader import ModelLoader
 from grice.scoring.api import Scorer
-from grice.scoring.loaded import LoadedMetric, load_metric
+from grice.scoring.loaded import load_metric
 from grice.scoring.run import ScoreFile, Sink, State, encode_scores, score_windows
 from grice.scoring.summary import SummaryBuilder
 
@@ -57,6 +46,10 @@ def scorer():
     models.close()
 
 
+def talk_of(name, *texts, **meta):
+    return Conversation(name, tuple(Turn("A", text) for text in texts), meta=meta)
+
+
 @pytest.fixture(scope="module")
 def records():
     rng = random.Random(11)
@@ -65,11 +58,8 @@ def records():
         if rng.random() < 0.05:
             made.append(RecordError("no turn", file="chats.jsonl", line=i + 1, field="turns"))
             continue
-        turns = tuple(
-            Turn("AB"[j % 2], " ".join(["word"] * rng.randint(0, 12)))
-            for j in range(rng.randint(1, 14))
-        )
-        made.append(Conversation(f"c{i}", turns, meta={"rank": i}))
+        texts = (" ".join(["word"] * rng.randint(0, 12)) for _ in range(rng.randint(1, 14)))
+        made.append(talk_of(f"c{i}", *texts, rank=i))
     return made
 
 
@@ -100,7 +90,7 @@ def test_a_killed_run_ends_in_the_same_bytes(tmp_path, records, scorer, name):
     whole = tmp_path / f"whole-{name}"
     expected = score_to(whole, records, scorer)
     rng = random.Random(2)
-    for attempt in range(6):
+    for attempt in range(3):
         path = tmp_path / f"{attempt}-{name}"
         for count in sorted(rng.sample(range(640), 2)):
             with pytest.raises(KilledError):
@@ -199,16 +189,12 @@ def test_two_runs_do_not_write_one_file(tmp_path, records, scorer):
     score_to(path, records, scorer)
 
 
-PLANTED = ["symbolic link", "hard link", "pipe", "folder"]
-
-
-def plant(kind, path, victim):
-    {
-        "symbolic link": lambda: path.symlink_to(victim),
-        "hard link": lambda: path.hardlink_to(victim),
-        "pipe": lambda: os.mkfifo(path),
-        "folder": path.mkdir,
-    }[kind]()
+PLANTED = {
+    "symbolic link": lambda path, victim: path.symlink_to(victim),
+    "hard link": lambda path, victim: path.hardlink_to(victim),
+    "pipe": lambda path, _: os.mkfifo(path),
+    "folder": lambda path, _: path.mkdir(),
+}
 
 
 @pytest.mark.skipif(os.name != "posix", reason="links and pipes are those of POSIX")
@@ -217,7 +203,7 @@ def plant(kind, path, victim):
 def test_nothing_is_reached_through_what_somebody_planted(tmp_path, records, scorer, kind, name):
     victim = tmp_path / "victim"
     victim.write_text("precious")
-    plant(kind, tmp_path / name, victim)
+    PLANTED[kind](tmp_path / name, victim)
     with pytest.raises(OutputError, match="is a link or a special file"):
         score_to(tmp_path / "out.jsonl", records, scorer)
     assert victim.read_text() == "precious"
@@ -241,8 +227,7 @@ def test_a_link_stands_for_its_file_and_a_killed_run_goes_on_there(tmp_path, rec
 
 
 def test_one_broken_reply_costs_no_other_and_broken_records_are_counted(records, scorer):
-    texts = ["fine", "boom", "good", "also good"]
-    talk = Conversation("t", tuple(Turn("A", text) for text in texts))
+    talk = talk_of("t", "fine", "boom", "good", "also good")
     summary, _ = run([talk, *records], scorer, Sink(RUN))
     broken = [record for record in records if isinstance(record, RecordError)]
     assert summary.metrics[0].counts["failed"] == summary.failed == 1
@@ -260,39 +245,8 @@ def test_an_empty_input_gives_an_empty_file(tmp_path, scorer):
     assert (tmp_path / "out.jsonl").read_bytes() == b""
 
 
-def test_evidence_on_a_conversation_points_into_it_as_it_came():
-    said = {"system": "Be kind.", "user": "Hi", "tool": "{}", "assistant": "Ahoy"}
-    turns = tuple(Turn(role, text, role=role) for role, text in said.items())
-
-    @metric("last", version="1", summary="?", judges="conversation", source="-",
-            example=Example(["a", "b"], 0.0, 1.0))  # fmt: skip
-    def last(conversations):
-        for conversation in conversations:
-            turn = len(conversation.turns) - 1
-            triple = Triple("a", "Causes", "b", Span(turn, 0, 2), Span(0, 0, 1))
-            yield Judgement(
-                0.5,
-                reason="turn {turn} is the last, not turn 0 or {turn}",
-                evidence=(
-                    TurnEvidence(turn, 0.1),
-                    FeatureEvidence("odd", 1.0, span=Span(turn, 1, 3)),
-                    TripleEvidence(triple, 0.5),
-                ),
-            )
-
-    loaded = LoadedMetric(last, Signature("last", "1"), {})
-    [[score]] = loaded.score([Conversation("t", turns)])
-    assert score.reason == "turn 3 is the last, not turn 0 or {turn}"
-    at, feature, triple = score.evidence
-    assert (at.turn, feature.span) == (3, Span(3, 1, 3))
-    assert (triple.triple.head_span, triple.triple.tail_span) == (Span(3, 0, 2), Span(1, 0, 1))
-    [[plain]] = loaded.score([Conversation("t", turns[1::2])])
-    assert plain.reason == "turn 1 is the last, not turn 0 or {turn}"
-
-
 def test_the_lowest_replies_are_named_with_their_text(scorer):
-    texts = ["x" * 8, "x" * 3, "x" * 11, "x" * 5, "x" * 9, "x" * 7, "x" * 21]
-    talk = Conversation("t", tuple(Turn("A", text) for text in texts))
+    talk = talk_of("t", *("x" * count for count in (8, 3, 11, 5, 9, 7, 21)))
     lowest = run([talk], scorer, Sink(RUN))[0].metrics[0].lowest
     assert [low.value for low in lowest] == [0.1, 0.1, 0.3]
     assert [low.turn for low in lowest] == [2, 6, 1]
@@ -300,11 +254,7 @@ def test_the_lowest_replies_are_named_with_their_text(scorer):
 
 
 def test_the_interval_of_a_mean_stays_in_the_range_of_the_metric(scorer):
-    talks = [
-        Conversation(str(i), tuple(Turn("A", "x" * 9) for _ in range(n)))
-        for i, n in enumerate((1, 9))
-    ]
-    talks.append(Conversation("low", (Turn("A", "x" * 2),)))
+    talks = [talk_of("one", "x" * 9), talk_of("nine", *["x" * 9] * 9), talk_of("low", "xx")]
     mean = run(talks, scorer, Sink(RUN))[0].metrics[0].mean
     assert mean.value > 0.8
     assert 0 < mean.low < mean.value < mean.high < 1

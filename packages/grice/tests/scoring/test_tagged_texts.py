@@ -17,6 +17,7 @@ from grice.data import (
     Triple,
     TripleEvidence,
     Turn,
+    TurnEvidence,
 )
 from grice.metrics import Example, metric
 from grice.scoring.loaded import LoadedMetric
@@ -27,15 +28,14 @@ TALK = st.lists(WORDS, min_size=1, max_size=4)
 
 
 def judge(texts):
-    evidence = [
+    words = [
         FeatureEvidence(word[0], 1.0, None, Span(turn, *word.span()))
         for turn, text in texts
         for word in re.finditer(r"\S+", text)
     ]
-    if evidence:
-        triple = Triple("a", "xWant", "b", evidence[0].span, evidence[-1].span)
-        evidence.append(TripleEvidence(triple, 0.5))
-    return Judgement(0.5, evidence=tuple(evidence))
+    triple = TripleEvidence(Triple("a", "xWant", "b", words[0].span, words[-1].span), 0.5)
+    evidence = (TurnEvidence(texts[-1][0], 0.1), *words, triple)
+    return Judgement(0.5, reason="turn {turn}, not turn 0 or {turn}", evidence=evidence)
 
 
 def pointing(name, judges):
@@ -60,7 +60,10 @@ def test_evidence_points_into_the_text_as_it_came(judges, turns, data):
     talk = Conversation("c", (first, Turn("S", "be <b>kind</b>", role="system"), *rest))
     [scores] = pointing(judges, judges).score([talk])
     for score in scores:
-        *words, linked = score.evidence
+        last, *words, linked = score.evidence
+        if judges == "conversation":
+            assert last.turn == max(i for i, turn in enumerate(talk.turns) if not turn.role)
+            assert score.reason == f"turn {last.turn}, not turn 0 or {{turn}}"
         for word in words:
             said = talk.turns[word.span.turn].text
             assert said[word.span.start : word.span.end] == word.name

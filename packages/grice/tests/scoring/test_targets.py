@@ -13,16 +13,16 @@ from grice.readers.roles import LANGCHAIN, SHAREGPT, role_of, roles_of, user_tur
 from grice.report.shown import opening
 from grice.scoring.loaded import responses
 
-SUPPORT = {
-    "messages": [{"role": "system", "content": "You are a support bot."},
-     {"role": "user", "content": "My order has not come."},
-     {"role": "assistant", "content": "I am sorry. What is its number?"},
-     {"role": "user", "content": "1234"},
-     {"role": "assistant", "content": None, "tool_calls": [{"id": "x", "type": "function"}]},
-     {"role": "tool", "content": '{"status": "lost"}', "tool_call_id": "x"},
-     {"role": "assistant", "content": "It was lost. We send a new one."},
-     {"role": "user", "content": "Thanks"}, {"role": "assistant", "content": ""}],
-}  # fmt: skip
+SUPPORT = {"messages": [
+    {"role": "system", "content": "You are a support bot."},
+    {"role": "user", "content": "My order has not come."},
+    {"role": "assistant", "content": "I am sorry. What is its number?"},
+    {"role": "user", "content": "1234"},
+    {"role": "assistant", "content": None, "tool_calls": [{"id": "x", "type": "function"}]},
+    {"role": "tool", "content": '{"status": "lost"}', "tool_call_id": "x"},
+    {"role": "assistant", "content": "It was lost. We send a new one."},
+    {"role": "user", "content": "Thanks"}, {"role": "assistant", "content": ""},
+]}  # fmt: skip
 
 
 def turns_of(*names, stated=False):
@@ -106,11 +106,8 @@ def test_targets_history_and_opening_of_a_conversation():
 
 
 def test_beside_a_user_alone_another_spelling_of_an_assistant_is_said(tmp_path, capsys):
-    messages = [
-        {"role": "user", "content": "Where is my order?"},
-        {"role": "assistent", "content": "It is on its way."},
-    ]
-    talk = {"messages": messages}
+    said = {"user": "Where is my order?", "assistent": "It is on its way."}
+    talk = {"messages": [{"role": role, "content": text} for role, text in said.items()]}
     assert [score["turn"] for score in scores_of(tmp_path, talk)] == [0, 1]
     shown = " ".join(capsys.readouterr().err.split())
     assert "1 turn is of the role 'assistent', which is not known as an assistant's" in shown
