@@ -113,9 +113,7 @@ def test_a_metric_that_names_what_it_accepts_takes_that(models):
 
     load_metric(either, models, {"model": "builtin:engagement"})
     load_metric(either, models, {})
-    with pytest.raises(
-        ModelError, match="--either-model .*coherence, .*one of engagement is needed"
-    ):
+    with pytest.raises(ModelError, match=r"--either-model .*one of engagement is needed"):
         load_metric(either, models, {"model": "builtin:coherence"})
     with pytest.raises(MetricError, match="accepts names 'other', models has no such"):
         metric("odd", version="1", summary="?", judges="response", source="-",
