@@ -180,6 +180,7 @@ ELSEWHERE = {
     "readers/_reading.py": "in the example of a docstring",
     "models/mlp.py": "writes where its caller made room with grice.files",
     "models/conversion.py": "into an empty folder that its caller has made",
+    "models/download.py": "into the scratch folder of a model, which appears in one step",
 }
 WRITES = re.compile(
     r"\.(write_text|write_bytes|touch|rename)\(|\bnp\.savez?\w*\(|open\([^)]*[\"'][wax]\+?b?[\"']"

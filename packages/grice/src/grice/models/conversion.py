@@ -123,7 +123,7 @@ def _naming(source: Path) -> Iterator[None]:
     except ModelFolderError as error:
         named = "" if str(error).startswith(str(source)) else f"{source}: "
         raise ModelFolderError(f"{named}{error}") from None
-    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+    except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
         raise ModelFolderError(
             f"{source}: cannot be used: cut off, damaged or of another kind "
             f"({type(error).__name__}: {error})"
@@ -181,16 +181,8 @@ def _tensor(file: Path, name: str, tensor: LocalTensor) -> Tensor:
 
 def read_config(folder: Path, name: str = "config.json") -> dict[str, Any]:
     """Return the content of a JSON file of a checkpoint."""
-    path = folder / name
-    try:
-        content = json.loads(path.read_bytes())
-    except OSError as error:
-        raise ModelFolderError(f"{path}: {os_reason(error)}") from error
-    except (ValueError, RecursionError) as error:
-        raise ModelFolderError(f"{path}: no JSON ({error})") from error
-    if not isinstance(content, dict):
-        raise ModelFolderError(f"{path}: an object is expected")
-    return content
+    with _naming(folder / name):
+        return msgspec.json.decode((folder / name).read_bytes(), type=dict[str, Any])
 
 
 def needed(tensors: Tensors, name: str) -> Tensor:
