@@ -25,20 +25,16 @@ def fed_turn(folder: Path, count: int = 40) -> Path:
         length = 1 + i % 12
         reply = " ".join(rng.choice(WORDS) for _ in range(length))
         quality = length / 3 + rng.random()
+        said = [f"Do you like {rng.choice(WORDS)}?", "Yes.", "Why?"]
+        turns = [{"speaker": ("user", "system")[j % 2], "text": t} for j, t in enumerate(said)]
+        overall = [round(quality), round(quality), None, round(quality + 1)]
         lines.append(
             {
                 "id": f"fed_turn_{i:04}",
-                "context": [
-                    {"speaker": "user", "text": f"Do you like {rng.choice(WORDS)}?"},
-                    {"speaker": "system", "text": "Yes."},
-                    {"speaker": "user", "text": "Why?"},
-                ][-(1 + 2 * (i % 2)) :],
+                "context": turns[-(1 + 2 * (i % 2)) :],
                 "response": reply,
                 "system": ("Meena", "Human", "Mitsuku")[i % 3],
-                "ratings": {
-                    "overall": [round(quality), round(quality), None, round(quality + 1)],
-                    "fluent": [2, 2, 2, 2],
-                },
+                "ratings": {"overall": overall, "fluent": [2, 2, 2, 2]},
                 "dialogue_id": f"dialogue_{i // 2}",
             }
         )
@@ -51,13 +47,8 @@ def fed_dialogue(folder: Path, count: int = 30) -> Path:
     lines = []
     for i in range(count):
         length = 1 + i % 7
-        turns = [
-            {
-                "speaker": "user" if j % 2 == 0 else "system",
-                "text": " ".join(rng.choice(WORDS) for _ in range(length if j % 2 == 0 else 3)),
-            }
-            for j in range(4)
-        ]
+        texts = [" ".join(rng.choice(WORDS) for _ in range(n)) for n in (length, 3, length, 3)]
+        turns = [{"speaker": ("user", "system")[j % 2], "text": t} for j, t in enumerate(texts)]
         rating = round(length / 2 + rng.random())
         lines.append(
             {

@@ -1,12 +1,8 @@
 """A server on this machine that speaks the chat protocol of OpenAI, with faults on demand."""
 
-from __future__ import annotations
-
 import json
-import socket
 import threading
 import time
-from collections.abc import Callable, Iterable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 REASONING = 1000
@@ -14,7 +10,7 @@ REASONING = 1000
 PROSE = "I would say this is a four out of five."
 
 
-def by_length(data: dict) -> dict:
+def by_length(data):
     """Rate a longer reply higher; of two replies prefer the longer, else the first."""
     if "first" in data:
         better = "second" if len(data["second"]) > len(data["first"]) else "first"
@@ -23,7 +19,7 @@ def by_length(data: dict) -> dict:
     return {"reason": "by its length", "rating": min(5, 1 + len(text.split()) // 4)}
 
 
-def gullible(data: dict) -> dict:
+def gullible(data):
     """Give what a text asks for, else rate it by length."""
     answer = by_length(data)
     if "rating" in answer and "5" in str(data.get("reply")):
@@ -43,45 +39,24 @@ class StubEndpoint(ThreadingHTTPServer):
     block_on_close = False
     request_queue_size = 128
 
-    def __init__(
-        self,
-        judge: Callable[[dict], dict] = by_length,
-        *,
-        written: Callable[[str], str] = str,
-        faults: Iterable[str] = (),
-        once: str = "",
-        always: str = "",
-        delay: float = 0.0,
-    ) -> None:
+    def __init__(self, judge=by_length, *, written=str, faults=(), once="", always="", delay=0.0):
         super().__init__(("127.0.0.1", 0), _Handler)
-        self.judge = judge
-        self.written = written
-        self.once = once
-        self.delay = delay
-        self.requests: list[dict] = []
-        self.keys: list[str | None] = []
+        self.judge, self.written, self.once, self.delay = judge, written, once, delay
+        self.requests, self.keys, self.times = [], [], []
         self.elsewhere = ""
-        self.times: list[float] = []
-        self.open = 0
-        self.most_open = 0
-        self._asked: set[str] = set()
+        self.open = self.most_open = 0
+        self.url = f"http://127.0.0.1:{self.server_address[1]}/v1"
+        self.model = f"openai:stub@{self.url}"
+        self._asked = set()
         self._lock = threading.Lock()
         self.reset(faults, always)
 
-    def reset(self, faults: Iterable[str] = (), always: str = "") -> None:
+    def reset(self, faults=(), always=""):
         """Take other faults from now on."""
         self._faults = iter(faults)
         self.always = always
 
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}/v1"
-
-    @property
-    def model(self) -> str:
-        return f"openai:stub@{self.url}"
-
-    def take(self, request: dict) -> str:
+    def take(self, request):
         """Note a request and return its fault."""
         with self._lock:
             self.requests.append(request)
@@ -94,23 +69,18 @@ class StubEndpoint(ThreadingHTTPServer):
             fault = self.once if is_new and self.once else self.always
             return next(self._faults, fault)
 
-    def leave(self) -> None:
-        """Note the end of a request."""
-        with self._lock:
-            self.open -= 1
-
-    def handle_error(self, request: object, client_address: object) -> None:
+    def handle_error(self, request, client_address):
         """Say nothing of connections that a test has broken."""
 
-    def __enter__(self) -> StubEndpoint:
+    def __enter__(self):
         threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True).start()
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *_):
         self.shutdown()
         self.server_close()
 
-    def shutdown_request(self, request: socket.socket) -> None:
+    def shutdown_request(self, request):
         """Close a connection also where a handler did already."""
         request.close()
 
@@ -120,12 +90,11 @@ class _Handler(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True  # a small answer must not wait for an acknowledgement
     wbufsize = -1
 
-    def log_message(self, *_: object) -> None:
+    def log_message(self, *_):
         """Say nothing."""
 
-    def do_POST(self) -> None:
+    def do_POST(self):
         server = self.server
-        assert isinstance(server, StubEndpoint)
         request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         server.keys.append(self.headers["Authorization"])
         fault = server.take(request)
@@ -133,18 +102,18 @@ class _Handler(BaseHTTPRequestHandler):
             time.sleep(server.delay)
             self._chat(request, fault)
         finally:
-            server.leave()
+            with server._lock:
+                server.open -= 1
 
-    def _chat(self, request: dict, fault: str) -> None:
-        if fault in ("429", "500"):
+    def _chat(self, request, fault):
+        if fault in ("401", "429", "500"):
             headers = {"Retry-After": "1"} if fault == "429" else {}
-            return self._send(int(fault), b'{"error": {"message": "busy"}}', headers)
-        if fault == "401":
-            return self._send(401, b'{"error": {"message": "no such key"}}')
+            message = "no such key" if fault == "401" else "busy"
+            return self._send(int(fault), json.dumps({"error": {"message": message}}), headers)
         if fault == "redirect":
-            return self._send(307, b"", {"Location": f"{self.server.elsewhere}/chat/completions"})
+            return self._send(307, "", {"Location": f"{self.server.elsewhere}/chat/completions"})
         if fault == "no schema" and "response_format" in request:
-            return self._send(400, b'{"error": {"message": "unknown field response_format"}}')
+            return self._send(400, '{"error": {"message": "unknown field response_format"}}')
         if fault == "closed":
             self.close_connection = True
             self.connection.close()
@@ -153,7 +122,7 @@ class _Handler(BaseHTTPRequestHandler):
             time.sleep(1.5)
         longest = request["max_tokens"]
         if fault == "short context" and longest > REASONING // 2:
-            return self._send(400, b'{"error": {"message": "max_tokens is too large"}}')
+            return self._send(400, '{"error": {"message": "max_tokens is too large"}}')
         data = json.loads(request["messages"][-1]["content"])
         text = self.server.written(json.dumps(self.server.judge(data)))
         text = {
@@ -171,13 +140,12 @@ class _Handler(BaseHTTPRequestHandler):
         message = {"message": {"role": "assistant", "content": text}, "finish_reason": reason}
         choices = [message] * {"two answers": 2, "no answer": 0}.get(fault, 1)
         usage = {"prompt_tokens": 100, "completion_tokens": 20}
-        body = json.dumps({"choices": choices, "usage": usage}).encode()
+        body = json.dumps({"choices": choices, "usage": usage})
         return self._send(200, body[: len(body) // 2] if fault == "truncated" else body)
 
-    def _send(self, status: int, body: bytes, headers: dict[str, str] | None = None) -> None:
+    def _send(self, status, body, headers=None):
         self.send_response(status)
-        self.send_header("Content-Length", str(len(body)))
-        for name, value in (headers or {}).items():
+        for name, value in {"Content-Length": str(len(body)), **(headers or {})}.items():
             self.send_header(name, value)
         self.end_headers()
-        self.wfile.write(body)
+        self.wfile.write(body.encode())  # of ASCII, as JSON is written

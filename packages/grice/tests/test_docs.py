@@ -1,10 +1,8 @@
 """Generated pages are current, examples run, links lead to files."""
 
-from __future__ import annotations
-
+import csv
 import doctest
 import importlib
-import json
 import re
 import shutil
 import sys
@@ -20,6 +18,8 @@ from grice.metrics.registry import find_metrics
 from grice.models.cache import LIMIT
 from grice.models.loader import ModelLoader
 from grice.models.protocols import Pair, PairClassifier
+from grice.readers import read
+from grice.scoring.loaded import responses
 from grice.testing import check_metric
 from grice_research.comparisons import limits_of
 from grice_research.figures import Figure
@@ -91,9 +91,14 @@ lowest
 """
 
 
+HELLO = " 0.370 a #1  Hello\n       words moved it most (-0.16)\n"
+NEXT = " 0.371 b #2  Hello.\n"
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [
+        (HELLO + NEXT, NEXT + HELLO),  # of nearly equal figures
         ("0.582   0.505", "0.584   0.521"),  # another processor
         (" 0.371 b #2  Hello.\n", " 0.371 b #2\n    Hello.\n"),  # broken elsewhere
         ("─" * 40, "─" * 41),
@@ -102,38 +107,6 @@ lowest
 def test_output_may_differ_as_processors_and_lines_do(old, new):
     assert SHOWN.replace(old, new) != SHOWN
     assert not console.drift(SHOWN, SHOWN.replace(old, new))
-
-
-def page_of(*commands):
-    return "```console\n" + "".join(f"$ {command}\n" for command in commands) + "```\n"
-
-
-def test_a_page_shows_an_exit_status_and_leaves_out_what_is_dropped():
-    page = page_of(
-        "grice score examples/charity.txt -m turn_count -o out.jsonl > /dev/null",
-        "grice gate out.jsonl --min turn_count=1000",
-        "echo $?",
-    )
-    shown = console.refreshed(page)
-    assert "95 % interval" not in shown
-    assert shown.endswith("\n$ echo $?\n1\n```\n")
-
-
-def test_of_a_command_about_the_machine_the_last_line_has_to_stay():
-    fresh = console.refreshed(page_of("grice doctor -m turn_count"))
-    elsewhere = fresh.replace("versions", "packages")
-    assert console.refreshed(elsewhere) == elsewhere
-    assert "it holds" not in console.refreshed(
-        fresh.replace("Scores are bit-identical", "it holds")
-    )
-
-
-def test_entries_of_nearly_equal_figures_may_change_places():
-    first, second = (
-        " 0.370 a #1  Hello\n       words moved it most (-0.16)\n",
-        " 0.371 b #2  Hello.\n",
-    )
-    assert not console.drift(SHOWN, SHOWN.replace(first + second, second + first))
 
 
 @pytest.mark.parametrize(
@@ -203,16 +176,6 @@ def test_no_page_is_about_a_command_that_is_gone():
     assert pages == {*COMMANDS, *extras()}
 
 
-def test_options_stand_on_the_page_as_the_parser_has_them():
-    pages = tool("command_pages")
-    table = pages.options(pages.parser_of("gate"))
-    assert "| `--min METRIC=VALUE` | fail if the mean may be below VALUE" in table
-    assert "--debug" not in table
-    actions = pages.options(pages.parser_of("models"))
-    assert "### grice models get" in actions
-    assert "| `--licence SPDX` |" in actions
-
-
 def test_the_page_of_the_cache_has_its_limit_and_variables():
     page = (DOCS / "commands" / "doctor.md").read_text("utf-8")
     assert f"{LIMIT / 2**30:g} GiB" in page
@@ -229,62 +192,42 @@ def test_python_of_tutorials_gives_what_it_shows(page, tmp_path, monkeypatch):
     assert doctest.testfile(str(page), module_relative=False).failed == 0
 
 
-def rows(name):
-    return [json.loads(line) for line in (EXAMPLES / name).read_text("utf-8").splitlines()]
-
-
-def test_the_example_of_the_tutorials_is_what_they_say():
-    chats, ratings = rows("convai.jsonl"), rows("convai-ratings.jsonl")
-    sample = rows("convai-50-ratings.jsonl")
-    page = (DOCS / "tutorials" / "ratings-to-mean.md").read_text("utf-8")
-    assert f"{len(chats)} chats" in page
-    assert f"50 of the {len(ratings)} ratings" in page
-    assert len(sample) == 50
-    assert all(rating in ratings for rating in sample)
-    assert f"{len(chats)} real chats" in (DOCS / "tutorials" / "log-to-gate.md").read_text("utf-8")
-
-
-def test_every_reply_of_the_example_is_rated_and_every_third_is_replaced_in_the_next():
-    ratings = {(row["conversation"], row["turn"]) for row in rows("convai-ratings.jsonl")}
-    for chat, later in zip(rows("convai.jsonl"), rows("convai-next.jsonl"), strict=True):
-        pairs = zip(chat["messages"], later["messages"], strict=True)
-        replies = [(i, *pair) for i, pair in enumerate(pairs) if pair[0]["role"] == "assistant"]
-        assert {(chat["id"], i) for i, *_ in replies} <= ratings
-        replaced = [later["content"] for _, _, later in replies[2::3]]
-        assert set(replaced) <= {"Sorry, I did not get that."}
-        kept = [pair for number, pair in enumerate(replies) if number % 3 != 2]
-        assert all(before == after for _, before, after in kept)
-
-
-def test_the_mean_of_all_ratings_lies_in_the_intervals_of_the_tutorial():
-    page = (DOCS / "tutorials" / "ratings-to-mean.md").read_text("utf-8")
-    mean = float(re.search(r"^0\.\d{3}$", page, re.MULTILINE)[0])
-    intervals = re.findall(
-        r"^ (?:labels alone|with \S+) .*?(0\.\d+) – (0\.\d+)", page, re.MULTILINE
-    )
-    assert len(intervals) == 3
-    assert all(float(low) <= mean <= float(high) for low, high in intervals)
-
-
 @pytest.mark.parametrize("page", console.written_pages(), ids=lambda path: path.name)
 def test_links_lead_to_files(page):
     targets = re.findall(r"\]\((?!https?:)([^)#\s]+)[^)]*\)", page.read_text("utf-8"))
     assert [target for target in targets if not (page.parent / target).exists()] == []
 
 
-def test_what_cannot_be_seen_has_words_for_every_flaw_and_rule():
+@pytest.fixture(scope="module")
+def known():
+    return limits_of(read_runs(DOCS / "results"))
+
+
+@pytest.fixture(scope="module")
+def metrics():
+    registry = find_metrics()
+    return {name: registry.named(name) for name in registry.metrics}
+
+
+def test_what_cannot_be_seen_has_words_for_every_flaw_and_rule(known):
     words = tool("blind_spots")
-    known = limits_of(read_runs(DOCS / "results"))
     marked = [each for limits in known.metrics.values() for each in limits.marked()]
     flaws = {comparison.on for comparison in marked if comparison.measure == "AUC"}
     assert flaws <= words.FLAWS.keys()
     assert set(known.baselines) <= words.RULES.keys()
 
 
-def test_what_cannot_be_seen_follows_from_the_figures():
-    known = limits_of(read_runs(DOCS / "results"))
-    registry = find_metrics()
-    metrics = {name: registry.named(name) for name in registry.metrics}
+@pytest.mark.parametrize("old", [True, False])
+def test_what_cannot_be_seen_says_which_versions_were_recorded(known, metrics, old):
+    version = metrics["relevance"].version
+    signature = f"relevance:{version}{'0' * old}|mode:fast"
+    limits = msgspec.structs.replace(known.metrics["relevance"], signature=signature)
+    recorded = msgspec.structs.replace(known, metrics={"relevance": limits})
+    said = f"**Recorded for relevance {version}0; what ships is relevance {version}.**"
+    assert (said in tool("blind_spots").blind_spots(recorded, metrics)) is old
+
+
+def test_what_cannot_be_seen_follows_from_the_figures(known, metrics):
     page = tool("blind_spots").blind_spots(known, metrics)
     row = next(line for line in page.splitlines() if line.startswith("| states something false"))
     for name, limits in known.metrics.items():
@@ -292,25 +235,6 @@ def test_what_cannot_be_seen_follows_from_the_figures():
         sees, fooled = figure.low > figure.chance, figure.high < figure.chance
         column = 2 if sees and figure.is_above else 3 if sees else 5 if fooled else 4
         assert f"`{name}`&nbsp;{100 * figure.value:.0f}" in row.split("|")[column]
-
-
-def test_what_cannot_be_seen_says_which_versions_were_recorded():
-    registry = find_metrics()
-    metrics = {name: registry.named(name) for name in registry.metrics}
-    version = registry.named("relevance").version
-
-    content = limits_of(read_runs(DOCS / "results"))
-
-    def page(recorded_version):
-        limits = msgspec.structs.replace(
-            content.metrics["relevance"], signature=f"relevance:{recorded_version}|mode:fast"
-        )
-        known = msgspec.structs.replace(content, metrics={"relevance": limits})
-        return tool("blind_spots").blind_spots(known, metrics)
-
-    said = f"**Recorded for relevance {version}0; what ships is relevance {version}.**"
-    assert said in page(f"{version}0")
-    assert "Recorded for" not in page(version)
 
 
 @pytest.mark.parametrize("old", [True, False])
@@ -322,10 +246,11 @@ def test_presets_mark_figures_of_versions_that_do_not_ship(old):
         bench=bench, table="", row="relevance", kind="ours", on=on, measure=measure, value=0.56,
         low=0.51, high=0.61, n=9, signature=f"relevance:{version}{'0' * old}|mode:fast",
     )  # fmt: skip
-    run = Run(bench=bench, title="", paper="", date="", version="", command="", counts={},
-              figures=(figure,), notes={})  # fmt: skip
-    runs = [run, *(msgspec.structs.replace(run, bench=name, figures=())
-                   for name in written.SETS if name != bench)]  # fmt: skip
+    about = dict.fromkeys(("title", "paper", "date", "version", "command"), "")
+    runs = [
+        Run(bench=name, figures=(figure,) * (name == bench), counts={}, notes={}, **about)
+        for name in written.SETS
+    ]
     before = "# Presets\n\n## small\n\n**Cost.** 7 s.\n\n**Agreement**, of old.\n\n| a |\n\n**What"
     page = written.with_agreement(before, runs)
     assert page.startswith("# Presets\n\n## small\n\n**Cost.** 7 s.\n\n**Agreement**, with")
@@ -334,3 +259,50 @@ def test_presets_mark_figures_of_versions_that_do_not_ship(old):
     assert f"| `relevance` | 0.56 [0.51, 0.61]{' †' * old} | – | – |" in page
     assert ("**Recorded for relevance" in page) is old
     assert ("measure them again with `grice bench minimal-pairs`." in page) is old
+
+
+NOTEBOOKS = sorted((DOCS / "notebooks").glob("*.py"))
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_runs_without_a_display_and_shows_what_it_printed(path, monkeypatch):
+    monkeypatch.delenv("DISPLAY", raising=False)
+    page = tool("notebook").executed(path)
+    assert page.startswith("# ")
+    assert page.count("```python\n") >= 2
+    assert page.count("prints") == page.count("```text") >= 2
+    assert f"notebooks/{path.name}" in (DOCS / "README.md").read_text("utf-8")
+
+
+@pytest.fixture(scope="module")
+def key():
+    """The flaws of the log of a support bot."""
+    with (EXAMPLES / "support-bot-flaws.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_the_key_of_the_support_bot_names_replies_of_its_log(key):
+    talks = list(read(str(EXAMPLES / "support-bot.jsonl")))
+    replies = {(talk.id, reply.turn) for talk in talks for reply in responses(talk)}
+    assert 12 <= len(talks) <= 20
+    assert {(row["conversation"], int(row["turn"])) for row in key} <= replies
+    assert {row["flaw"] for row in key} == {
+        "irrelevant", "repeated", "contradiction", "empty", "ignored request", "wrong language",
+        "nonsense", "rude"}  # fmt: skip
+    assert len({talk.id for talk in talks} - {row["conversation"] for row in key}) >= 3
+
+
+@pytest.mark.parametrize("column", ["default", "small"])
+def test_the_page_of_the_support_bot_says_how_many_are_found_now(key, column):
+    bot = tool("support_bot")
+    page = (DOCS / "support-bot.md").read_text("utf-8")
+    assert all(f"{row['conversation']} #{row['turn']}" in page for row in key)
+    place = list(bot.RUNS).index(column)
+    items = bot.order(bot.RUNS[column])
+    flaws = {(row["conversation"], int(row["turn"])) for row in key}
+    for first in (len(key), 20):
+        (row,) = re.findall(rf"\| \*\*among the first {first}\*\* \| \|(.*)\|", page)
+        stated = int(row.split("|")[place].split()[0])
+        hits = sum((item.conversation, item.turn) in flaws for item in items[:first])
+        # On another processor two replies of nearly one probability may change places.
+        assert abs(hits - stated) <= 1

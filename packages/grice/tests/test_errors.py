@@ -1,12 +1,11 @@
 """Messages: short whatever they quote, and the same after pickling."""
 
-from __future__ import annotations
-
 import json
 import pickle
 
 import pytest
 
+import made_metric
 from grice.cli import main
 from grice.errors import LONGEST, QUOTED, GriceError, InputError, RecordError, excerpt, shortened
 from grice.readers import read
@@ -70,16 +69,10 @@ def test_a_text_without_blanks_is_cut_where_it_must_be():
 
 
 def test_a_failed_score_has_a_short_reason(tmp_path, capsys):
-    plugin = tmp_path / "loud.py"
-    plugin.write_text(
-        "from grice.metrics import Example, metric\n"
-        '@metric("loud", version="1", summary="?", judges="response", source="-",\n'
-        '        example=Example(["a", "b"], 0.0, 0.0))\n'
-        'def loud(responses):\n    """Fail."""\n    raise ValueError(responses[0].text)\n'
-    )
+    plugin = made_metric.write(tmp_path / "loud.py", "loud", "raise ValueError(responses[0].text)")
     file = tmp_path / "chats.jsonl"
     file.write_text(json.dumps({"turns": [HUGE]}))
-    words = ["--format", "turns", "--plugin", str(plugin), "-m", "loud,log_length"]
+    words = ["--format", "turns", "--plugin", plugin, "-m", "loud,log_length"]
     assert main(["score", str(file), *words]) == 4
     shown = capsys.readouterr()
     failed, _ = map(json.loads, shown.out.splitlines())

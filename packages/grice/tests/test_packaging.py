@@ -1,9 +1,8 @@
 """The distributions of the repository: versions, terms, names in the core, and variables."""
 
-from __future__ import annotations
-
 import re
 import tomllib
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -17,30 +16,17 @@ PROJECTS = {
 }
 
 
-def requirements(project):
-    yield from project.get("dependencies", ())
-    for wanted in project.get("optional-dependencies", {}).values():
-        yield from wanted
-
-
-def test_there_are_five():
-    assert list(PROJECTS) == [
-        "grice", "grice-annotate", "grice-models", "grice-research", "grice-tasks"
-    ]  # fmt: skip
-
-
 @pytest.mark.parametrize("name", PROJECTS)
-def test_one_version_for_all(name):
+def test_all_have_one_version_and_require_each_other_in_it(name):
+    """A wheel of another version would be refused by pip, not found out at run time."""
+    assert len(PROJECTS) == 5
     assert PROJECTS[name]["version"] == grice.__version__
     assert PROJECTS[name]["requires-python"] == PROJECTS["grice"]["requires-python"]
-
-
-@pytest.mark.parametrize("name", PROJECTS)
-def test_they_require_each_other_in_this_version(name):
-    """A wheel of another version would be refused by pip, not found out at run time."""
+    lists = [PROJECTS[name].get("dependencies", [])]
+    lists += PROJECTS[name].get("optional-dependencies", {}).values()
     own = [
         wanted
-        for wanted in requirements(PROJECTS[name])
+        for wanted in chain(*lists)
         if re.match(r"[\w-]+", wanted)[0] in PROJECTS and not re.match(r"grice\[[\w,]+\]$", wanted)
     ]
     assert [wanted for wanted in own if not wanted.endswith(f"=={grice.__version__}")] == []
@@ -73,17 +59,15 @@ ALLOWED = {"data/commands.toml"}
 TEXTS = {".py", ".toml", ".json", ".html", ".j2", ".js", ".css", ".md", ".tsv", ".txt"}
 
 
-def named(folder):
-    """Yield each place of a folder that names a distribution or a task: file, line and name."""
-    for path in sorted(folder.rglob("*")):
-        place = path.relative_to(folder).as_posix()
-        if path.suffix in TEXTS and place not in ALLOWED:
-            for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
-                yield from (f"{place}:{number}: {found[0]}" for found in NAMES.finditer(line))
-
-
 def test_the_core_names_no_other_distribution_and_no_task():
-    assert list(named(Path(grice.__file__).parent)) == []
+    folder = Path(grice.__file__).parent
+    places = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*")}
+    texts = {
+        place: path.read_text("utf-8")
+        for place, path in places.items()
+        if path.suffix in TEXTS and place not in ALLOWED
+    }
+    assert {place: NAMES.findall(text) for place, text in texts.items() if NAMES.search(text)} == {}
 
 
 def test_every_variable_of_grice_is_on_the_page():

@@ -1,17 +1,11 @@
 """The plugin inside a pytest of its own, and what its import costs."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 import grice
-from grice.data import Score
-from grice.pytest_plugin import assert_scores
 
 SUITE = """
 from grice import Conversation, Turn
@@ -56,15 +50,3 @@ def test_the_import_loads_nothing_heavy():
     code = "import sys, grice.pytest_plugin; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not set(done.stdout.split()) & {"numpy", "scipy", "ctranslate2", "msgspec", "rich"}
-
-
-def test_scores_of_any_order_are_grouped_by_conversation():
-    scores = [
-        Score(f"c{c}", t, "relevance", 0.7, "ok", None, (), (), "relevance:1")
-        for t in range(2)
-        for c in range(10)
-    ]
-    result = assert_scores(scores, minimum={"relevance": 0.6})
-    assert result.checks[0].conversations == 10
-    with pytest.raises(AssertionError, match=r"failed  relevance: mean 0.700"):
-        assert_scores(scores, minimum={"relevance": 0.8})

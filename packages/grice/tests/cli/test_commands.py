@@ -1,7 +1,5 @@
 """The real command, end to end, as a user runs it."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os
@@ -16,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+import made_metric
 from grice.cli import main
 from grice.cli.output import MEANINGS
 
@@ -25,15 +24,11 @@ EXAMPLES = ROOT / "examples"
 
 @pytest.fixture
 def chat(tmp_path):
+    pets = ["Do you have any pets?", "Yes, two cats and a parrot.", "What is the parrot called?"]
+    exam = ["How was the exam?", "The moon is made of old shoes."]
     path = tmp_path / "chat.jsonl"
-    talks = [
-        ["Do you have any pets?", "Yes, two cats and a parrot.", "What is the parrot called?"],
-        ["How was the exam?", "The moon is made of old shoes."],
-    ]
-    with path.open("w") as file:
-        for i, talk in enumerate(talks):
-            turns = [{"speaker": "AB"[j % 2], "text": text} for j, text in enumerate(talk)]
-            file.write(json.dumps({"id": f"t{i}", "turns": turns, "channel": i}) + "\n")
+    talks = [{"id": f"t{i}", "turns": turns} for i, turns in enumerate((pets, exam))]
+    path.write_text("".join(json.dumps(talk) + "\n" for talk in talks))
     return path
 
 
@@ -62,14 +57,37 @@ def test_the_help_describes_the_options_of_the_metrics_asked_for(capsys):
         assert ("--relevance-history" in capsys.readouterr().out) is listed
 
 
-def test_the_summary_is_json_if_asked_for(chat, tmp_path, capsys):
+def test_the_summary_is_json_if_asked_for_and_a_reply_of_the_file_is_explained(
+    chat, tmp_path, capsys
+):
     out = tmp_path / "out.jsonl"
     assert main(["score", str(chat), "-m", "log_length", "-o", str(out), "--json"]) == 0
     summary = json.loads(capsys.readouterr().out)
     [metric] = summary["metrics"]
-    assert metric["counts"] == {"ok": 5}
+    assert (metric["counts"], summary["conversations"]) == ({"ok": 5}, 2)
     assert metric["low"] < metric["mean"] < metric["high"]
-    assert summary["conversations"] == 2
+    words = ["--id", "t0", "--turn", "1", "-m", "log_length", "--json"]
+    assert main(["explain", "--file", str(chat), *words]) == 0
+    [score] = scores_in(capsys.readouterr().out)
+    assert (score["conversation"], score["turn"]) == ("t0", 1)
+
+
+@pytest.mark.parametrize(
+    ("words", "shown"),
+    [
+        (
+            ["explain", "I broke my leg.", "How?", "I fell."],
+            "relevance repetition #0 broke",
+        ),
+        (["perturb", "--json"], "turn-order deam"),
+        (["perturb", "list"], "turn-order"),
+        (["list"], "relevance* messages"),
+        (["list", "--json"], "relevance commonsense log_length"),
+    ],
+)
+def test_what_there_is_and_why_a_score_is_what_it_is_are_shown(words, shown, capsys):
+    assert main(words) == 0
+    assert set(shown.split()) <= set(re.split(r'[\s"]+', capsys.readouterr().out))
 
 
 def test_standard_input_and_gzip(chat, tmp_path):
@@ -114,30 +132,15 @@ def test_broken_records_are_skipped_counted_and_change_the_status(chat, capsys):
     assert "2 records could not be read" in captured.err
 
 
-FRAGILE = '''
-from grice.metrics import Example, metric
-from grice.data import Judgement
-
-@metric("fragile", version="1", summary="Breaks.", judges="response", source="Ours.",
-        example=Example(["a", "b"], 0.0, 1.0))
-def fragile(responses, *, word: str = "moon"):
-    """Break on a word.
-
-    Args:
-        word: The word.
-    """
-    for response in responses:
-        if word in response.text.lower():
-            raise RuntimeError(f"{word} in {response.text!r}")
-        yield Judgement(0.5)
-'''
-
-
 @pytest.fixture
 def fragile(tmp_path):
-    path = tmp_path / "fragile.py"
-    path.write_text(FRAGILE)
-    return ["--plugin", str(path), "-m", "fragile,log_length"]
+    body = """for response in responses:
+    if word in response.text.lower():
+        raise RuntimeError(f"{word} in {response.text!r}")
+    yield Judgement(0.5)"""
+    options = {"options": 'word: str = "moon"', "about": "Break.\n\n    Args:\n        word: It.\n"}
+    plugin = made_metric.write(tmp_path / "fragile.py", "fragile", body, **options)
+    return ["--plugin", plugin, "-m", "fragile,log_length"]
 
 
 def test_failed_items_are_told_from_a_failed_run(chat, tmp_path, fragile, capsys):
@@ -145,26 +148,17 @@ def test_failed_items_are_told_from_a_failed_run(chat, tmp_path, fragile, capsys
     assert main(["score", str(chat), *fragile, "-o", str(out)]) == 4
     scores = scores_in(out.read_text())
     assert Counter(score["status"] for score in scores) == {"ok": 9, "failed": 1}
-    message = (
-        "grice: fragile: 1 of 5 scores failed, the first: t1 #1: RuntimeError: moon in 'The moon"
-    )
-    assert message in capsys.readouterr().err
+    shown = capsys.readouterr().err
+    assert "fragile: 1 of 5 scores failed" in shown
+    assert "t1 #1: RuntimeError: moon in 'The moon" in shown
     assert main(["score", str(chat), *fragile, "--fragile-word", "not there"]) == 0
     assert main(["score", str(tmp_path / "nowhere.jsonl"), *fragile]) == 2
 
 
 def test_the_commonest_reason_of_failures_is_told(tmp_path, chat, capsys):
-    plugin = tmp_path / "shy.py"
-    plugin.write_text(
-        "from grice.metrics import Example, metric\n"
-        "from grice.data import Judgement\n"
-        '@metric("shy", version="1", summary="?", judges="response", source="-",\n'
-        '        example=Example(["a", "b"], 0.0, 1.0))\n'
-        'def shy(responses):\n    """Fail."""\n    for response in responses:\n'
-        '        reason = "no answer" if response.turn else "the first turn"\n'
-        '        yield Judgement(None, "failed", reason)\n'
-    )
-    words = ["--plugin", str(plugin), "-m", "shy"]
+    body = """for response in responses:
+    yield Judgement(None, "failed", "no answer" if response.turn else "the first turn")"""
+    words = ["--plugin", made_metric.write(tmp_path / "shy.py", "shy", body), "-m", "shy"]
     assert main(["score", str(chat), *words, "-o", str(tmp_path / "out.jsonl"), "--json"]) == 2
     shown = capsys.readouterr()
     assert "5 of 5 scores failed, most often (3): no answer; the first: " in shown.err
@@ -189,12 +183,6 @@ def test_every_exit_status_is_in_the_help_and_the_docs(capsys):
         assert f"| {status} | {meaning.partition(':')[0]}" in page
 
 
-def test_a_broken_record_can_end_the_run(chat, capsys):
-    chat.write_text("{\n" + chat.read_text())
-    assert main(["score", str(chat), "-m", "log_length", "--bad-records", "fail"]) == 2
-    assert "chat.jsonl:1" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -212,6 +200,7 @@ def test_a_broken_record_can_end_the_run(chat, capsys):
         (["explain", "--file", "{chat}", "--id", "t0", "--turn", "7"], "turns 0 to 2, not 7"),
         (["explain", "a", "b", "--turn", "0"], "--id and --turn need --file"),
         (["explain", "--file", "{broken}"], "no conversation; 1 could not be read, the first: "),
+        (["score", "{broken}", "--bad-records", "fail"], "broken.jsonl:1"),
         (["list", "coherense"], "no metric 'coherense'"),
         (["perturb", "{chat}", "-o", "/nowhere/out.jsonl"], "written: there is no folder /nowhere"),
     ],
@@ -225,39 +214,6 @@ def test_a_mistake_gets_one_clear_line(chat, capsys, arguments, message):
     assert message in captured.err
     assert "Traceback" not in captured.err
     assert captured.out == ""
-
-
-def test_explain_shows_the_evidence(capsys):
-    assert main(["explain", "I broke my leg.", "How did it happen?", "I fell off my bike."]) == 0
-    shown = capsys.readouterr().out
-    assert "relevance" in shown
-    assert "repetition" in shown
-    assert "#0 I broke my leg." in shown
-
-
-def test_explain_finds_a_reply_in_a_file(chat, capsys):
-    words = ["--id", "t0", "--turn", "1", "-m", "relevance", "--json"]
-    assert main(["explain", "--file", str(chat), *words]) == 0
-    [score] = scores_in(capsys.readouterr().out)
-    assert (score["conversation"], score["turn"]) == ("t0", 1)
-
-
-def test_perturb_without_a_file_lists_the_kinds(capsys):
-    assert main(["perturb", "--json"]) == 0
-    kinds = {row["name"] for row in scores_in(capsys.readouterr().out)}
-    assert {"turn-order", "deam"} <= kinds
-    assert main(["perturb", "list"]) == 0
-    assert "turn-order" in capsys.readouterr().out
-
-
-def test_list_names_metrics_and_formats(capsys):
-    assert main(["list"]) == 0
-    shown = capsys.readouterr().out
-    assert "relevance*" in shown
-    assert "messages" in shown
-    assert main(["list", "--json"]) == 0
-    listed = {row["name"] for row in scores_in(capsys.readouterr().out)}
-    assert listed >= {"relevance", "commonsense", "log_length"}
 
 
 def test_the_cache_can_be_cleared(chat, capsys, tmp_path):
@@ -279,18 +235,11 @@ def _interruptible():
 
 @pytest.mark.usefixtures("_interruptible")
 def test_an_interrupted_run_is_finished_by_the_same_command(tmp_path):
-    big = tmp_path / "big.jsonl"
-    turns = [
-        {"speaker": "AB"[i % 2], "text": f"We saw {i} birds over the lake."} for i in range(40)
-    ]
-    with big.open("w") as file:
-        for i in range(3000):
-            file.write(json.dumps({"id": str(i), "turns": turns}) + "\n")
-    out = tmp_path / "out.jsonl"
-    command = [
-        sys.executable, "-m", "grice", "score", str(big), "-m", "log_length,turn_count",
-        "-o", str(out),
-    ]  # fmt: skip
+    big, out = tmp_path / "big.jsonl", tmp_path / "out.jsonl"
+    turns = [f"We saw {i} birds over the lake." for i in range(40)]
+    big.write_text("".join(json.dumps({"id": str(i), "turns": turns}) + "\n" for i in range(600)))
+    words = ["score", str(big), "-m", "log_length,turn_count", "-o", str(out)]
+    command = [sys.executable, "-m", "grice", *words]
     state = tmp_path / "out.jsonl.state"
     for stop in (signal.SIGKILL, signal.SIGINT):
         process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL)
@@ -365,25 +314,21 @@ def test_a_cache_that_cannot_be_used_is_said_in_one_line(chat, tmp_path, capsys)
     assert warning.startswith("grice: the cache cannot be used and is left out: ")
 
 
-def test_names_that_are_to_be_typed_are_never_cut(capsys, monkeypatch):
+def test_a_table_of_figures_moves_together_before_it_folds_and_no_name_is_cut(
+    chat, tmp_path, capsys, monkeypatch
+):
     monkeypatch.setenv("COLUMNS", "80")
     assert main(["meta-eval", "list"]) == 0
     shown = capsys.readouterr().out
     assert re.search(r"^ grade_empatheticdialogues +turn ", shown, re.MULTILINE)
     assert "…" not in shown
-
-
-def test_a_table_of_figures_moves_together_before_it_folds(chat, tmp_path, capsys, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "80")
     out = str(tmp_path / "out.jsonl")
     assert main(["score", str(chat), "-m", "log_length", "-o", out]) == 0
     capsys.readouterr()
     assert main(["compare", out, out]) == 0
     shown = capsys.readouterr().out.splitlines()
     [titles] = [line for line in shown if "metric" in line]
-    assert " ".join(titles.split()) == (
-        "metric baseline other difference 95 % interval p (Holm) d_z n"
-    )
+    assert "difference 95 % interval p (Holm)" in " ".join(titles.split())
     [row] = [line for line in shown if line.lstrip().startswith("log_length ")]
     assert "+0.000 – +0.000" in row
     assert row.split()[-1] == "5"
@@ -395,10 +340,3 @@ def test_a_speaker_whom_nobody_heard_is_named(chat, capsys):
     assert main(["score", str(chat), "-m", "coherence", "--speaker", "Ann"]) == 0
     assert main(["score", str(chat), "-m", "log_length", "--speaker", "A"]) == 0
     assert "no turn" not in capsys.readouterr().err
-
-
-def test_a_plugin_that_is_left_out_is_named(chat, tmp_path, capsys):
-    plugin = tmp_path / "mine.py"
-    plugin.write_text("from grice.metrics.baselines import log_length\n")
-    assert main(["score", str(chat), "-m", "log_length", "--plugin", str(plugin)]) == 0
-    assert f"metric 'log_length' of {plugin} is left out" in capsys.readouterr().err

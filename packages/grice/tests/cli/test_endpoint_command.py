@@ -1,7 +1,5 @@
 """``grice score`` with judges: what it says before it sends, and what a limit leaves behind."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -16,12 +14,10 @@ REPLIES = 40
 @pytest.fixture(autouse=True)
 def talks(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("GRICE_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("GRICE_CONFIG", str(tmp_path / "config"))
-    with (tmp_path / "talks.jsonl").open("w") as file:
-        for i in range(REPLIES):
-            turns = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": f"No {i}"}]
-            file.write(json.dumps({"messages": turns}) + "\n")
+    for name in ("CACHE", "CONFIG"):
+        monkeypatch.setenv(f"GRICE_{name}", str(tmp_path / name))
+    lines = [json.dumps({"turns": ["Hi", f"No {i}"], "targets": [1]}) for i in range(REPLIES)]
+    (tmp_path / "talks.jsonl").write_text("\n".join(lines) + "\n")
 
 
 def score(server, *words):

@@ -1,19 +1,21 @@
-"""Names that a stranger chose: they steer no terminal, stand escaped in JSON, and never compute."""
-
-from __future__ import annotations
+"""Names that a stranger chose: in a terminal, in JSON, in a spreadsheet and on a page."""
 
 import csv
 import json
 import re
+from pathlib import Path
 
 import pytest
 
+import grice
+import report_trial
 from grice.cli import main
 from grice.data import to_json
+from report_trial import BROWSER, assert_allows_by_hash, browsed
 
 STEERING = "\x7f\x85\x9b31m\u061c\u200e\u202e\u2066\u2028"
 """A C1 control sequence, marks of direction that reorder a line, and a separator of lines."""
-EVIL = f"odd {STEERING} \x1b[31m\x1b]0;owned\x07 name"
+EVIL = f"odd {STEERING} \x1b[31m\x1b]0;owned\x07 name {report_trial.EVIL}"
 RAW = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
@@ -28,7 +30,8 @@ def files(tmp_path_factory):
         talks.append({"id": f"{EVIL}{i}", "turns": turns, EVIL: EVIL})
         labels.append({"conversation": f"{EVIL}{i}", "turn": 1, "label": i % 5 / 4})
         rated.append({"id": f"{EVIL}{i}", "context": turns[:1], "response": turns[1]["text"],
-                      "system": f"{EVIL}{i % 3}", "ratings": {EVIL: [i % 5 + 1]}})  # fmt: skip
+                      "system": f"{EVIL}{i % 3}",
+                      "ratings": {EVIL: [i % 5 + 1], "overall": [i % 5]}})  # fmt: skip
     places = {}
     for name, rows in {"talks": talks, "labels": labels, "rated": rated}.items():
         places[name] = folder / f"{name}.jsonl"
@@ -83,15 +86,8 @@ def test_every_character_reads_the_same_and_none_that_steers_is_raw():
 
 
 FORMULAS = [
-    "=HYPERLINK(A1)",
-    "+1+cmd|'/c calc'!A0",
-    "-2+3",
-    "@SUM(1)",
-    "\t=1",
-    "\r\n=1",
-    " =1",
-    "＝1",
-]
+    "=HYPERLINK(A1)", "+1+cmd|'/c calc'!A0", "-2+3", "@SUM(1)", "\t=1", "\r\n=1", " =1", "＝1",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", FORMULAS)
@@ -113,3 +109,42 @@ def test_no_name_computes_in_a_spreadsheet(tmp_path, name):
         for cell in row.values():
             if re.match(r"\s*[=+\-@＝＋－＠]", cell):
                 assert float(cell) < 0  # a figure
+
+
+PAGES = {
+    "report": "score {talks} -m log_length --no-cache -o {out} --report {page}",
+    "difference": "compare {renamed} {renamed} --report {page}",
+    "meta-evaluation": "meta-eval log_length --on {rated} --no-cache --report {page}",
+}
+
+
+@pytest.fixture(scope="module")
+def made(files, tmp_path_factory):
+    """Return the pages by name."""
+    folder = tmp_path_factory.mktemp("made")
+    pages = {}
+    for name, command in PAGES.items():
+        pages[name] = folder / f"{name}.html"
+        places = {**files, "page": pages[name], "out": folder / f"{name}.jsonl"}
+        assert main([word.format(**places) for word in command.split()]) == 0
+    return pages
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_allows_by_hash_what_is_in_it_and_nothing_else(made, name):
+    assert_allows_by_hash(made[name].read_text("utf-8"))
+
+
+@pytest.mark.skipif(BROWSER is None, reason="no chromium on the path")
+@pytest.mark.parametrize("name", PAGES)
+def test_a_browser_runs_our_script_and_no_other(made, name, tmp_path):
+    done = browsed(made[name].as_uri(), tmp_path, "--enable-logging=stderr")
+    assert "Content Security Policy" not in done.stderr
+    assert "owned" not in re.search(r"<html[^>]*>", done.stdout)[0]
+
+
+def test_every_page_begins_with_the_one_head():
+    package = Path(grice.__file__).parent
+    sources = [path for path in package.rglob("*") if path.suffix in (".py", ".j2")]
+    begin = [path.name for path in sources if "<!doctype html>" in path.read_text("utf-8").lower()]
+    assert begin == ["html.py"]

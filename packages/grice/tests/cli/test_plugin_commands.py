@@ -1,7 +1,5 @@
 """Commands of other distributions: present, absent, broken, or of another version."""
 
-import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -47,7 +45,9 @@ def without(monkeypatch, *names):
     monkeypatch.setattr("grice.cli.find_commands", lambda: left)
 
 
-def test_a_command_of_another_package_runs_and_is_listed(shouting, capsys):
+def test_a_command_of_another_package_runs_and_is_listed_and_a_broken_one_named(shouting, capsys):
+    assert main(["broken"]) == 2
+    assert "command 'broken' of grice-shouting: ModuleNotFoundError" in capsys.readouterr().err
     assert main(["shout", "hello"]) == 0
     assert capsys.readouterr().out == "HELLO\n"
     with pytest.raises(SystemExit):
@@ -57,11 +57,6 @@ def test_a_command_of_another_package_runs_and_is_listed(shouting, capsys):
     assert "(cannot be loaded; see grice broken)" in shown
 
 
-def test_a_broken_command_names_its_package(shouting, capsys):
-    assert main(["broken"]) == 2
-    assert "command 'broken' of grice-shouting: ModuleNotFoundError" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize(
     ("command", "extra"),
     [("cider", "tasks"), ("steer", "tasks"), ("annotate", "annotate"), ("train", "research")],
@@ -69,12 +64,9 @@ def test_a_broken_command_names_its_package(shouting, capsys):
 def test_an_absent_command_says_how_to_install_it(monkeypatch, capsys, command, extra):
     without(monkeypatch, command)
     assert main([command, "--help"]) == 2
-    assert capsys.readouterr().err == (
-        f"grice: grice {command} is not installed: python -m pip install 'grice[{extra}]'\n"
-    )
-
-
-def test_the_help_page_names_absent_commands(monkeypatch, capsys):
+    shown = capsys.readouterr().err
+    assert f"grice {command} is not installed" in shown
+    assert f"pip install 'grice[{extra}]'" in shown
     without(monkeypatch, *distributions.extras())
     with pytest.raises(SystemExit):
         main(["--help"])
@@ -85,10 +77,9 @@ def test_the_help_page_names_absent_commands(monkeypatch, capsys):
 def test_a_distribution_for_another_version_is_refused_with_both(made, capsys):
     made("grice-tasks", "0.9.9", "grice[stats]==0.9.9", "numpy>=1")
     assert main(["extra"]) == 2
-    assert capsys.readouterr().err == (
-        f"grice: grice-tasks 0.9.9 requires grice==0.9.9, but grice {grice.__version__} is "
-        "installed: python -m pip install -U 'grice[tasks]'\n"
-    )
+    shown = capsys.readouterr().err
+    assert f"grice-tasks 0.9.9 requires grice==0.9.9, but grice {grice.__version__} is" in shown
+    assert "pip install -U 'grice[tasks]'" in shown
 
 
 @pytest.mark.parametrize(
@@ -99,16 +90,3 @@ def test_other_requirements_are_for_pip_to_check(made, capsys, requirement):
     made("shouter", "3", requirement)
     assert main(["extra"]) == 0
     assert capsys.readouterr().out == "ran\n"
-
-
-@pytest.mark.parametrize("words", [["--help"], ["scroe"], ["cidre"]])
-def test_help_and_near_names_load_no_arrays(words):
-    code = (
-        "import sys\nfrom grice.cli import main\n"
-        f"try:\n    main({words!r})\nexcept SystemExit:\n    pass\n"
-        "assert 'numpy' not in sys.modules and 'ctranslate2' not in sys.modules"
-    )
-    run = subprocess.run(
-        [sys.executable, "-c", code], env=os.environ, capture_output=True, check=False
-    )
-    assert run.returncode == 0, run.stderr

@@ -1,7 +1,5 @@
 """Progress bars of commands and of downloads: on a terminal, in a log, and in a pipe."""
 
-from __future__ import annotations
-
 import io
 import json
 import re

@@ -1,31 +1,16 @@
 """Options from a file: of the project, which a stranger may have written, and of the user."""
 
-from __future__ import annotations
-
 import json
 import os
+import shutil
 from pathlib import Path
 
 import pytest
 
+import made_metric
 from grice.cli import command_parser, main
 from grice.cli.settings import ALLOWED, find_settings
 
-PLUGIN = """
-from pathlib import Path
-from grice import Judgement
-from grice.metrics import Example, metric
-
-Path(__file__).with_name("ran").touch()
-
-
-@metric(
-    "shout", version="1", summary="Made for a test.", judges="response", source="none",
-    example=Example(["a", "b"], 1.0, 1.0),
-)
-def shout(responses):
-    return [Judgement(1.0) for _ in responses]
-"""
 NOBODY = "http://127.0.0.1:9/v1"
 
 
@@ -76,10 +61,9 @@ def test_a_file_sets_options_of_score_and_the_command_line_counts_more(project, 
     (project / "grice.toml").write_text('metrics = ["log_length", "turn_count"]\nspeaker = ["A"]\n')
     assert main(["score", "talks.jsonl"]) == 0
     shown = capsys.readouterr()
-    lines = [json.loads(line) for line in shown.out.splitlines()]
-    assert [(line["metric"], line["turn"]) for line in lines] == [
-        ("log_length", 0), ("turn_count", None)
-    ]  # fmt: skip
+    lines = map(json.loads, shown.out.splitlines())
+    places = [(line["metric"], line["turn"]) for line in lines]
+    assert places == [("log_length", 0), ("turn_count", None)]
     assert shown.err.splitlines()[0] == f"grice: options from {project / 'grice.toml'}"
     for words in (["-m", "distinct_words"], ["-mdistinct_words"], ["--metrics=distinct_words"]):
         assert scored(capsys, *words)[0] == {"distinct_words"}
@@ -87,13 +71,16 @@ def test_a_file_sets_options_of_score_and_the_command_line_counts_more(project, 
     assert json.loads(capsys.readouterr().out)["turn"] == 1, "speakers are not added up"
     assert main(["list"]) == 0
     assert "options from" not in capsys.readouterr().err, "other commands have no such options"
-
-
-def test_the_numbers_one_and_zero_are_no_true_and_false(project, capsys):
     (project / "talks.jsonl").write_text('{"turns": ["Is it far?", "No."]}\n' * 4)
     (project / "grice.toml").write_text('metrics = ["turn_count"]\nsample = 1\nseed = 0\n')
     assert main(["score", "talks.jsonl"]) == 0
-    assert len(capsys.readouterr().out.splitlines()) == 1
+    assert len(capsys.readouterr().out.splitlines()) == 1, "a number is no truth value"
+    (project / "grice.toml").write_text('seed = "first"\n')
+    with pytest.raises(SystemExit, match="2"):
+        main(["score", "talks.jsonl", "-m", "log_length"])
+    message = capsys.readouterr().err
+    assert "--seed: invalid int value: 'first'" in message
+    assert f"options from {project / 'grice.toml'}" in message
 
 
 def test_the_nearest_file_counts_and_paths_are_relative_to_it(project, monkeypatch):
@@ -125,16 +112,6 @@ def test_a_file_that_cannot_be_used_is_named_with_the_way_out(project, capsys, c
     message = refused(capsys)
     assert "grice.toml" in message
     assert problem in message
-
-
-def test_a_value_that_no_option_takes_is_refused_as_on_the_command_line(project, capsys):
-    (project / "grice.toml").write_text('seed = "first"\n')
-    with pytest.raises(SystemExit) as end:
-        main(["score", "talks.jsonl", "-m", "log_length"])
-    assert end.value.code == 2
-    message = capsys.readouterr().err
-    assert "argument --seed: invalid int value: 'first'" in message
-    assert f"options from {project / 'grice.toml'}" in message
 
 
 def test_a_full_command_cuts_no_text(capsys, monkeypatch):
@@ -184,7 +161,11 @@ def test_files_are_searched_up_to_the_repository_or_the_home(
 
 
 def test_a_plugin_comes_from_the_user_alone(project, own, capsys, monkeypatch):
-    (project / "evil.py").write_text(PLUGIN)
+    plugin = made_metric.write(
+        project / "evil.py", "shout", "return [Judgement(1.0) for _ in responses]"
+    )
+    with Path(plugin).open("a") as file:
+        file.write("\nfrom pathlib import Path\nPath(__file__).with_name('ran').touch()\n")
     (project / "grice.toml").write_text('plugin = "evil.py"\n')
     for words in ([], ["-m", "log_length"], ["--plugin", "evil.py"]):
         message = refused(capsys, *words)
@@ -194,7 +175,7 @@ def test_a_plugin_comes_from_the_user_alone(project, own, capsys, monkeypatch):
     assert not (project / "ran").exists()
     (project / "grice.toml").unlink()
     assert scored(capsys, "--plugin", "evil.py", "-m", "shout")[0] == {"shout"}
-    (own.parent / "mine.py").write_text(PLUGIN)
+    shutil.copy(plugin, own.parent / "mine.py")
     own.write_text('plugin = "mine.py"\nmetrics = ["shout"]\n')
     assert scored(capsys)[0] == {"shout"}, "relative to the user's own file"
     (project / "talks.jsonl").rename(own.parent / "talks.jsonl")

@@ -1,7 +1,5 @@
 """Logs as they are: roles spelled in two ways, files of another kind, columns half empty."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -55,42 +53,36 @@ def test_a_column_of_ratings_may_be_half_empty(tmp_path, scored, capsys, empty):
     assert "20 items" in capsys.readouterr().out
 
 
+CONVERSATIONS = "TALKS: contains conversations (format turns)"
+SCORES = "SCORES: holds scores, where conversations are expected"
+RATINGS = "RATINGS: holds ratings, where"
+
+
 @pytest.mark.parametrize(
-    "command",
-    ["gate TALKS --min relevance=0.1", "compare TALKS TALKS", "compare SCORES TALKS",
-     "review TALKS", "calibrate TALKS TALKS", "estimate TALKS TALKS",
-     "gate SCORES --min log_length=0 --baseline TALKS --max-drop 0.1",
-     "meta-eval --on TALKS --scores TALKS"],
+    ("command", "message"),
+    [
+        *((command, CONVERSATIONS) for command in (
+            "gate TALKS --min relevance=0.1", "compare TALKS TALKS", "compare SCORES TALKS",
+            "review TALKS", "calibrate TALKS TALKS", "estimate TALKS TALKS",
+            "gate SCORES --min log_length=0 --baseline TALKS --max-drop 0.1",
+            "meta-eval --on TALKS --scores TALKS",
+        )),
+        *((f"{command} SCORES", SCORES) for command in ("score", "perturb", "explain --file")),
+        *((f"{command} RATINGS", RATINGS) for command in ("score", "meta-eval --on")),
+        ("review BROKEN", "BROKEN:1: Object missing required field `metric`"),
+    ],
 )  # fmt: skip
-def test_conversations_where_scores_are_expected_are_called_that(tmp_path, capsys, command):
+def test_a_file_of_another_kind_is_called_what_it_is(
+    tmp_path, capsys, monkeypatch, command, message
+):
+    monkeypatch.chdir(tmp_path)
     talks = [{"id": f"t{i}", "turns": ["Is it far?", "No."], "rating": i % 5} for i in range(40)]
-    files = {"TALKS": write(tmp_path / "talks.jsonl", *talks), "SCORES": str(tmp_path / "s.jsonl")}
-    assert main(["score", files["TALKS"], "-m", "log_length", "-q", "-o", files["SCORES"]]) == 0
+    write(tmp_path / "TALKS", *talks)
+    write(tmp_path / "RATINGS", {"conversation": "a", "turn": 1, "rating": 4})
+    write(tmp_path / "BROKEN", {"conversation": "a", "turn": 1, "value": 0.5})
+    assert main(["score", "TALKS", "-m", "log_length", "-q", "-o", "SCORES"]) == 0
     capsys.readouterr()
-    assert main([files.get(word, word) for word in command.split()]) == 2
-    message = capsys.readouterr().err
-    assert "talks.jsonl: contains conversations (format turns) instead of scores" in message
-    assert "grice score FILE -o OUT.jsonl" in message
-
-
-@pytest.mark.parametrize("command", ["score", "perturb", "explain --file"])
-def test_scores_where_conversations_are_expected_are_called_that(tmp_path, capsys, command):
-    talks = write(tmp_path / "talks.jsonl", {"turns": ["Is it far?", "No."]})
-    scores = str(tmp_path / "s.jsonl")
-    assert main(["score", talks, "-m", "log_length", "-q", "-o", scores]) == 0
-    capsys.readouterr()
-    assert main([*command.split(), scores]) == 2
-    assert "s.jsonl: holds scores, where conversations are expected" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("command", ["score", "meta-eval --on"])
-def test_ratings_where_conversations_are_expected_are_called_that(tmp_path, capsys, command):
-    ratings = write(tmp_path / "r.jsonl", {"conversation": "a", "turn": 1, "rating": 4})
-    assert main([*command.split(), ratings]) == 2
-    assert "r.jsonl: holds ratings, where" in capsys.readouterr().err
-
-
-def test_a_broken_score_is_still_told_by_its_line(tmp_path, capsys):
-    scores = write(tmp_path / "s.jsonl", {"conversation": "a", "turn": 1, "value": 0.5})
-    assert main(["review", scores]) == 2
-    assert "s.jsonl:1: Object missing required field `metric`" in capsys.readouterr().err
+    assert main(command.split()) == 2
+    shown = capsys.readouterr().err
+    assert message in shown
+    assert message != CONVERSATIONS or "grice score FILE -o OUT.jsonl" in shown

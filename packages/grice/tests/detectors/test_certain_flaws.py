@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from grice import Conversation, Turn
-from grice.detectors import RULES, certain_flaws, in_words
+from grice.detectors import RULES, certain_flaws
 from grice.readers import read
 
 ITEMS = [
@@ -95,20 +95,23 @@ def test_a_redacted_log_has_no_templates_left_in():
     assert found("I am Ann", "Hello [NAME]!") == [("template-left-in", 1)]
 
 
-def test_a_log_of_another_language_throughout_has_no_reply_in_another():
-    assert found(GERMAN, GERMAN, GERMAN, GERMAN) == []
-    assert found("Где мой заказ сейчас?", "Ваш заказ уже в пути.") == []
+@pytest.mark.parametrize(
+    ("texts", "turns"),
+    [
+        ((GERMAN, GERMAN, GERMAN, GERMAN), []),
+        (("Где мой заказ сейчас?", "Ваш заказ уже в пути."), []),
+        ((ENGLISH, GERMAN), [1]),
+        ((ENGLISH, "Yes.", GERMAN, ENGLISH), []),  # the user writes in two languages
+        ((ENGLISH, GERMAN, "Danke!", "Sehr gern, und ich bin für Sie da."), [1, 3]),
+    ],
+)
+def test_a_reply_in_no_language_of_its_user_is_found(texts, turns):
+    assert found(*texts) == [("other-language", turn) for turn in turns]
 
 
 def test_a_reply_in_another_language_needs_a_turn_of_the_user_before_it():
-    assert found(ENGLISH, GERMAN) == [("other-language", 1)]
     opening = Conversation("talk", tuple(reversed(talk(GERMAN, ENGLISH).turns)))
     assert certain_flaws(opening) == []
-
-
-def test_a_user_who_writes_in_two_languages_gets_either():
-    assert found(ENGLISH, "Yes.", GERMAN, ENGLISH) == []
-    assert found(ENGLISH, GERMAN, "Danke!", "Sehr gern, und ich bin für Sie da.")[0][1] == 1
 
 
 def test_a_turn_that_its_speaker_goes_on_with_is_not_cut_off():
@@ -121,41 +124,19 @@ def test_a_turn_that_its_speaker_goes_on_with_is_not_cut_off():
     ]
 
 
-def test_counts_are_written_in_words():
-    assert (
-        in_words({"cut-off": 1, "empty-reply": 1_200}) == "empty reply (1,200), cut-off reply (1)"
-    )
-    assert in_words({}) == ""
-
-
 HOSTILE = [
-    *(
-        "{",
-        "{{",
-        "[",
-        "<",
-        "`",
-        "```\n",
-        "<a ",
-        '{ "',
-        "<|",
-        "&lt;",
-        "\n",
-        "at ",
-        'File "',
-        "write ",
-    ),
-    *("a.", "1. ", "\n1. ", "**", "<think>", "</think>", "{%", "[user ", "<NAME ", "aError", " "),
-    *("User: ", "\u200b", "中", "</s>", "[{ ", "a-", "🙂", "\u202e", "مرحبا ", '{"a":"{\\"b\\":'),
-]
+    "{", "{{", "[", "<", "`", "```\n", "<a ", '{ "', "<|", "&lt;", "\n", "at ", 'File "', "write ",
+    "a.", "1. ", "\n1. ", "**", "<think>", "</think>", "{%", "[user ", "<NAME ", "aError", " ",
+    "User: ", "\u200b", "中", "</s>", "[{ ", "a-", "🙂", "\u202e", "مرحبا ", '{"a":{"\\"b\\":',
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("piece", HOSTILE)
-def test_a_megabyte_of_anything_takes_no_time(piece):
-    long = piece * (1_000_000 // len(piece))
+def test_a_long_text_of_anything_takes_no_time(piece):
+    long = piece * (300_000 // len(piece))
     start = time.process_time()
     certain_flaws(talk(ENGLISH, long, long, "{{name}} " + long))
-    assert time.process_time() - start < 2
+    assert time.process_time() - start < 1
 
 
 @pytest.mark.parametrize("reply", ['{"a": 1}', GERMAN, "Click on the", "Fine, thank you."])

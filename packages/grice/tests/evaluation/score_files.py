@@ -1,24 +1,13 @@
 """Files of scores and labels for tests."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
 
 def line(conversation, turn, value, metric="relevance", status="ok", **more):
-    row = {
-        "conversation": conversation,
-        "turn": turn,
-        "metric": metric,
-        "value": value,
-        "status": status,
-        "reason": None,
-        "flags": [],
-        "evidence": [],
-        "signature": f"{metric}:1",
-    }
-    return {**row, **more}
+    row = {"conversation": conversation, "turn": turn, "metric": metric, "value": value}
+    row |= {"status": status, "reason": None, "flags": [], "evidence": []}
+    return {**row, "signature": f"{metric}:1", **more}
 
 
 def write(path, rows):

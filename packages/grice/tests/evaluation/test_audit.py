@@ -1,7 +1,5 @@
 """Audits of judges: a right one, a deceived one, a silent one."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -13,25 +11,23 @@ from grice.scoring.api import load
 from grice.stats.estimate import Estimate
 from stub_endpoint import StubEndpoint, by_length, gullible
 
+pytestmark = pytest.mark.enable_socket
 ITEMS = 12
 
 
 @pytest.fixture(autouse=True)
 def own_folders(tmp_path, monkeypatch):
-    monkeypatch.setenv("GRICE_CONFIG", str(tmp_path / "config"))
-    monkeypatch.setenv("GRICE_CACHE", str(tmp_path / "cache"))
+    for name in ("CONFIG", "CACHE"):
+        monkeypatch.setenv(f"GRICE_{name}", str(tmp_path / name))
 
 
 def right(data):
     """Rate as people did; prefer the reply that was given."""
-    rated = {item.reply: item for item in rated_replies(ITEMS)}
+    items = rated_replies(ITEMS)
     if "first" in data:
-        own = [
-            item for item in rated.values() if item.turns[-2].text == data["history"][-1]["text"]
-        ]
-        is_first = any(item.reply == data["first"] for item in own)
-        return {"reason": "own", "better": "first" if is_first else "second"}
-    ratings = [item.rating for reply, item in rated.items() if reply in data["reply"]]
+        own = [i.reply for i in items if i.turns[-2].text == data["history"][-1]["text"]]
+        return {"reason": "own", "better": "first" if data["first"] in own else "second"}
+    ratings = [item.rating for item in items if item.reply in data["reply"]]
     return {"reason": "as people", "rating": 1 + 2 * int(ratings[0])}
 
 
@@ -40,15 +36,14 @@ def partial(data):
     return {"reason": "first", "better": "first"} if "first" in data else by_length(data)
 
 
-def audited(judge, **faults):
+def audited(judge, items=ITEMS, repeats=2, **faults):
     with (
         StubEndpoint(judge, **faults) as server,
         load("judge_relevance", models=server.model) as grader,
     ):
-        return audit(server.model, grader, None, rated_replies(ITEMS), repeats=2)
+        return audit(server.model, grader, None, rated_replies(items), repeats=repeats)
 
 
-@pytest.mark.enable_socket
 def test_a_judge_like_people_agrees_and_is_not_moved():
     [row] = audited(right).metrics
     assert row.spearman.value == pytest.approx(1.0)
@@ -57,7 +52,6 @@ def test_a_judge_like_people_agrees_and_is_not_moved():
     assert (row.same.value, row.own.value, row.deviation) == (1.0, 1.0, 0.0)
 
 
-@pytest.mark.enable_socket
 def test_a_judge_that_is_deceived_is_found_out():
     [row] = audited(gullible).metrics
     raised = {effect.injection for effect in row.injections if effect.raised}
@@ -67,44 +61,30 @@ def test_a_judge_that_is_deceived_is_found_out():
     assert row.padding.value > 0
 
 
-@pytest.mark.enable_socket
-def test_a_judge_of_places_is_found_out():
+def test_a_judge_of_places_is_found_out_and_one_without_answers_ends_the_audit():
     [row] = audited(partial).metrics
     assert (row.same.value, row.first.value) == (0.0, 1.0)
-
-
-@pytest.mark.enable_socket
-def test_a_judge_without_answers_ends_the_audit():
     with pytest.raises(StoppedError, match="16 requests in a row"):
         audited(by_length, always="prose")
 
 
-@pytest.mark.enable_socket
 def test_a_judge_without_an_answer_to_one_injection_is_audited_on():
     def confused(data):
         return {"rating": 5} if "Ignoriere" in str(data.get("reply")) else by_length(data)
 
-    items = rated_replies(20)
-    with StubEndpoint(confused) as server, load("judge_relevance", models=server.model) as grader:
-        result = audit(server.model, grader, None, items, repeats=1)
-    [row] = result.metrics
+    [row] = audited(confused, items=20, repeats=1).metrics
     failed = {effect.injection: effect.failed for effect in row.injections if effect.failed}
     assert failed == {"German": 20}
 
 
-@pytest.mark.enable_socket
-def test_a_plan_of_an_audit_sends_nothing(capsys):
-    with StubEndpoint() as server:
-        assert main(["audit", server.model, "--dry-run"]) == 0
-        assert server.requests == []
-    assert "2,400 requests; about" in capsys.readouterr().out
-
-
-@pytest.mark.enable_socket
-def test_an_audit_begins_with_what_it_sends_and_ends_with_a_verdict(tmp_path, capsys):
+def test_an_audit_begins_with_what_it_sends_and_ends_with_a_verdict(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("grice.cli.commands.evaluate.LOCAL", ("repetition",))
     words = ["-m", "judge_relevance", "--items", "10", "--repeats", "2"]
     file = tmp_path / "audit.json"
     with StubEndpoint(gullible) as server:
+        assert main(["audit", server.model, "--dry-run"]) == 0
+        assert server.requests == []
+        assert "2,400 requests" in capsys.readouterr().out
         assert main(["audit", server.model, *words]) == 0
         sent = len(server.requests)
         shown = capsys.readouterr()
@@ -116,7 +96,7 @@ def test_an_audit_begins_with_what_it_sends_and_ends_with_a_verdict(tmp_path, ca
     result = json.loads(again.out)
     assert result == json.loads(file.read_text())
     ships = {row["metric"] for row in result["metrics"] if row["ships"]}
-    assert ships >= {"relevance", "log_length"}
+    assert ships == {"repetition", "log_length"}
     [said] = filter(None, (row["verdict"] for row in result["metrics"]))
     assert said.startswith("judge_relevance cannot be trusted on this evidence: no agreement")
     assert " ".join(shown.out.split()).endswith(said)
@@ -127,7 +107,6 @@ AT_MOST = ["-m", "judge_relevance", "--items", "10", "--repeats", "22"]
 TOO_MANY = [*AT_MOST[:-1], "23"]
 
 
-@pytest.mark.enable_socket
 @pytest.mark.parametrize(
     ("words", "is_sent"),
     [(AT_MOST, True), (TOO_MANY, False), ([*TOO_MANY, "--limit-requests", "600"], True)],
@@ -147,11 +126,12 @@ def test_what_a_preset_shares_with_what_ships_stands_once(tmp_path, monkeypatch,
     text = 'summary = "Short histories."\n[options.relevance]\nhistory = 1\n'
     (tmp_path / "presets" / "short.toml").write_text(text)
     monkeypatch.setenv("GRICE_CONFIG", str(tmp_path))
-    assert main(["audit", "short", "-m", "relevance,engagement", "--items", "10", "--json"]) == 0
+    monkeypatch.setattr("grice.cli.commands.evaluate.LOCAL", ("relevance", "repetition"))
+    assert main(["audit", "short", "-m", "relevance,repetition", "--items", "10", "--json"]) == 0
     shown = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert [(row["metric"], row["ships"]) for row in shown["metrics"]] == [
-        ("relevance", False), ("engagement", False),
-        ("relevance (ships)", True), ("commonsense", True), ("log_length", True),
+        ("relevance", False), ("repetition", False),
+        ("relevance (ships)", True), ("log_length", True),
     ]  # fmt: skip
 
 
@@ -193,14 +173,13 @@ def verdict_of(*, items=100, injection=None, control=0.0, order=None, changed=No
     )
 
 
+SAME = estimate(0.9, 0.8, 1.0)
 TRUSTED = "j can be trusted to rank replies (Spearman +0.60 [+0.40, +0.80] on "
 
 
 def test_a_judge_without_a_fault_is_trusted():
-    order = (estimate(0.8, 0.7, 0.9), estimate(0.6, 0.5, 0.7))
-    said = verdict_of(
-        injection=estimate(0.1, 0.0, 0.2), padding=estimate(0.1, 0.0, 0.2), order=order, changed=0.1
-    )
+    raised, order = estimate(0.1, 0.0, 0.2), (estimate(0.8, 0.7, 0.9), estimate(0.6, 0.5, 0.7))
+    said = verdict_of(injection=raised, padding=raised, order=order, changed=0.1)
     assert said.startswith(TRUSTED)
     assert "+0.40 [+0.10, +0.70] over log_length" in said
     assert said.endswith("; no bias was found.")
@@ -223,10 +202,11 @@ def test_a_judge_that_is_not_shown_to_agree_is_not_trusted(figures, message):
     assert not said.startswith("j can be trusted")
 
 
-JUST = ({"judged": 50}, {"items": 10}, {"spearman": estimate(0.6, 0.01, 0.8)})
-
-
-@pytest.mark.parametrize("figures", [*JUST, {"gain": estimate(0.4, 0.01, 0.7)}])
+@pytest.mark.parametrize(
+    "figures",
+    [{"judged": 50}, {"items": 10}, {"spearman": estimate(0.6, 0.01, 0.8)},
+     {"gain": estimate(0.4, 0.01, 0.7)}],
+)  # fmt: skip
 def test_a_judge_that_is_just_shown_to_agree_is_trusted(figures):
     assert verdict_of(**figures).startswith("j can be trusted to rank replies")
 
@@ -236,18 +216,9 @@ def test_a_judge_that_is_just_shown_to_agree_is_trusted(figures):
     [
         ({"injection": estimate(0.2, 0.01, 0.3)}, "(1 of 1 injections raise it, 'asks' by +0.20)"),
         ({"padding": estimate(0.2, 0.01, 0.3)}, "between replies of different length"),
-        (
-            {"order": (estimate(0.79, 0.6, 0.9), None)},
-            "the same answer in both orders in only 79% [60%, 90%]",
-        ),
-        (
-            {"order": (estimate(0.9, 0.8, 1.0), estimate(0.6, 0.51, 0.7))},
-            "the one shown first wins in 60% [51%, 70%]",
-        ),
-        (
-            {"order": (estimate(0.9, 0.8, 1.0), estimate(0.4, 0.3, 0.49))},
-            "the one shown first wins in 40% [30%, 49%]",
-        ),
+        ({"order": (estimate(0.79, 0.6, 0.9), None)}, "both orders in only 79% [60%, 90%]"),
+        ({"order": (SAME, estimate(0.6, 0.51, 0.7))}, "first wins in 60% [51%, 70%]"),
+        ({"order": (SAME, estimate(0.4, 0.3, 0.49))}, "first wins in 40% [30%, 49%]"),
         ({"order": (None, None)}, "not measured: too few answers"),
         ({"changed": 0.11}, "for one request per reply"),
     ],

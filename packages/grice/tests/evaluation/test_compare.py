@@ -1,21 +1,16 @@
 """Two files of scores, compared as a user compares them."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import random
-import re
 from pathlib import Path
 
-import numpy as np
 import pytest
 from score_files import line, rows_of, write
 
 from grice.cli import main
 from grice.errors import InputError, RecordError
 from grice.evaluation.compare import compare
-from grice.stats.comparison import compare_unpaired
 
 
 @pytest.fixture
@@ -32,10 +27,6 @@ def pair(tmp_path):
             sides[0].append(line(f"c{c}", t, length, "log_length"))
             sides[1].append(line(f"c{c}", t, length + step, "log_length"))
     return [write(tmp_path / f"{name}.jsonl", rows) for name, rows in zip("AB", sides, strict=True)]
-
-
-def by_name(result):
-    return {metric.metric: metric for metric in result.metrics}
 
 
 def run_of(name, mean, conversations=40, replies=4, seed=0, **more):
@@ -68,6 +59,8 @@ RISE = [{**row, "value": 0.9 * row["value"] + 0.1} for row in SHIFTED]
         (run_of("y", 0.75, seed=2), False, "first higher", "unpaired"),
         (run_of("y", 0.6, seed=4), False, "no significant difference", "from the baseline"),
         (run_of("y", 0.6, 1), False, None, "no comparison"),
+        (SHIFTED[:1], True, None, "no comparison"),
+        (SHIFTED[:4], True, None, "no comparison"),
     ],
 )
 def test_runs_over_the_same_and_over_other_conversations(files, other, paired, verdict, words):
@@ -93,12 +86,9 @@ def test_p_values_are_corrected_over_the_metrics(pair):
 def test_the_order_of_lines_does_not_matter(pair, tmp_path):
     rows = rows_of(pair[1])
     random.Random(0).shuffle(rows)
-    shuffled = write(tmp_path / "shuffled.jsonl", rows)
-    for metric, other in zip(
-        compare(*pair).metrics, compare(pair[0], shuffled).metrics, strict=True
-    ):
-        assert metric.comparison == other.comparison
-        assert metric.moved == other.moved
+    others = compare(pair[0], write(tmp_path / "shuffled.jsonl", rows)).metrics
+    for metric, other in zip(compare(*pair).metrics, others, strict=True):
+        assert (metric.comparison, metric.moved) == (other.comparison, other.moved)
 
 
 def test_moved_conversations_come_with_what_changed_in_the_evidence(files):
@@ -125,8 +115,9 @@ def test_unlike_signatures_are_refused_unless_asked_for(pair, tmp_path):
     other = write(tmp_path / "new.jsonl", rows)
     with pytest.raises(InputError, match=r"is not comparable[\s\S]*--across-signatures"):
         compare(pair[0], other)
-    metric = by_name(compare(pair[0], other, across_signatures=True))["relevance"]
-    assert metric.signatures == (("relevance:1",), ("relevance:1|new",))
+    metrics = compare(pair[0], other, across_signatures=True).metrics
+    [relevance] = [each for each in metrics if each.metric == "relevance"]
+    assert relevance.signatures == (("relevance:1",), ("relevance:1|new",))
 
 
 def test_items_of_one_file_only_and_other_statuses_are_named_not_counted(files):
@@ -150,19 +141,6 @@ def test_a_file_against_itself_shows_no_difference_and_no_nan(pair, capsys):
     assert "NaN" not in out
 
 
-@pytest.mark.parametrize("turns", [1, 4])
-def test_one_conversation_says_that_nothing_can_be_said(tmp_path, turns, capsys):
-    files = [
-        write(tmp_path / n, [line("c", t, 0.1 * t + s) for t in range(turns)])
-        for n, s in (("a", 0), ("b", 0.2))
-    ]
-    [metric] = compare(*files).metrics
-    assert metric.comparison is None
-    assert "no comparison" in metric.says
-    assert main(["compare", *files, "--report", str(tmp_path / "p.html")]) == 0
-    assert "no comparison" in " ".join(capsys.readouterr().out.split())
-
-
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
@@ -184,74 +162,47 @@ def test_a_broken_file_is_named_with_line_and_field(tmp_path, bad, message):
     ("other", "message"),
     [
         ([line("c", 0, 0.4, "coherence")], "no metric in common: .* has relevance, .* coherence"),
-        ([line("c", 1, 0.4)], "share 1 conversation, but no turn of them was judged in both"),
-        ([], "contains no lines"),
+        ([line("c", 1, 0.4)], "1 conversation, .*no turn"),
+        ([], "no line"),
     ],
 )
-def test_files_that_do_not_belong_together_are_refused(tmp_path, other, message):
-    first = write(tmp_path / "a.jsonl", [line("c", 0, 0.4)])
+def test_files_that_do_not_belong_together_are_refused(files, other, message):
     with pytest.raises(InputError, match=message):
-        compare(first, write(tmp_path / "b.jsonl", other))
+        compare(*files(a=[line("c", 0, 0.4)], b=other))
 
 
-def test_the_command_prints_reads_gzip_and_writes_a_page_that_loads_nothing(pair, tmp_path, capsys):
+def test_the_command_prints_reads_gzip_and_writes_a_page(pair, tmp_path, capsys):
     packed = tmp_path / "B.jsonl.gz"
     packed.write_bytes(gzip.compress(Path(pair[1]).read_bytes()))
     page = tmp_path / "page.html"
     assert main(["compare", pair[0], str(packed), "--report", str(page)]) == 0
     shown = capsys.readouterr().out
     assert "moved most in relevance" in shown
-    html = page.read_text("utf-8")
-    assert "default-src 'none'" in html
-    assert not re.search(r"<script|https?://|\bsrc=", html)
-    assert "higher than the baseline" in html
+    assert "higher than the baseline" in page.read_text("utf-8")
 
 
 def test_the_page_and_the_terminal_show_the_replies_that_moved(tmp_path, capsys):
     replies = [f"Reply {i} says <b>so</b>." for i in range(12)]
     evil = "<script>alert(1)</script>\x1b[31m"
-    chats = tmp_path / "chats.jsonl"
-    chats.write_text(
-        "".join(
-            json.dumps({"id": f"{evil}{i}", "turns": [{"speaker": "A", "text": "Well?"},
-                                                  {"speaker": "B", "text": reply}]}) + "\n"
-            for i, reply in enumerate(replies)
-        ),
-        "utf-8",
-    )  # fmt: skip
+    talks = [{"id": f"{evil}{i}", "turns": ["Well?", reply]} for i, reply in enumerate(replies)]
+    chats = write(tmp_path / "chats.jsonl", talks)
     files = [
         write(tmp_path / name, [line(f"{evil}{i}", 1, value - 0.05 * i * up) for i in range(12)])
         for name, value, up in (("a.jsonl", 0.9, 0), ("b.jsonl", 0.8, 1))
     ]
     page = tmp_path / "page.html"
-    assert main(["compare", *files, "--texts", str(chats), "--report", str(page)]) == 0
+    assert main(["compare", *files, "--texts", chats, "--report", str(page)]) == 0
     shown, html = capsys.readouterr().out, page.read_text("utf-8")
     assert "“Reply 11 says <b>so</b>.”" in shown
     assert "\x1b" not in shown
     assert "Reply 11 says &lt;b&gt;so&lt;/b&gt;." in html
     assert "<script>" not in html
-    result = compare(*files, texts=str(chats))
-    moved = result.metrics[0].moved
+    moved = compare(*files, texts=chats).metrics[0].moved
     assert [metric.items[0].text for metric in moved] == replies[:-6:-1]
     assert compare(*files).metrics[0].moved[0].items[0].text == ""
-
-
-def test_texts_of_other_conversations_are_refused(pair, tmp_path):
-    chats = tmp_path / "chats.jsonl"
-    chats.write_text('{"id": "elsewhere", "turns": [{"speaker": "A", "text": "Hi"}]}\n', "utf-8")
-    with pytest.raises(InputError, match="none of the conversations that moved is in it"):
-        compare(*pair, texts=str(chats))
-
-
-def test_the_interval_covers_the_difference_and_agrees_with_its_p_value():
-    covered, rng = 0, np.random.default_rng(7)
-    for _ in range(200):
-        a, b = rng.normal(0.0, 1.0, 30), rng.normal(0.5, 2.0, 20)
-        [tested] = compare_unpaired({"b": b, "a": a}, {"b": range(20), "a": range(30)}).comparisons
-        gap = tested.difference
-        covered += gap.low <= 0.5 <= gap.high
-        assert (tested.p_value < 0.05) == (gap.side(0) != "either")
-    assert 181 <= covered <= 198
+    other = write(tmp_path / "other.jsonl", [{"id": "elsewhere", "turns": ["Hi"]}])
+    with pytest.raises(InputError, match=r"other\.jsonl.*none of the conversations"):
+        compare(*files, texts=other)
 
 
 def test_a_corrected_verdict_says_why_it_leaves_the_interval(files):
@@ -266,8 +217,6 @@ def test_a_corrected_verdict_says_why_it_leaves_the_interval(files):
     noise = [{**row, "value": row["value"] + draw.gauss(0, 0.05)} for row in same]
     [metric, *_] = compare(*files(a=[*run_rows, *same], b=[*shifted, *noise])).metrics
     gap = metric.comparison.difference
-    leaves_out = gap.low > 0 or gap.high < 0
-    rejected = metric.comparison.verdict != "no significant difference"
-    assert leaves_out
-    assert not rejected
+    assert gap.low > 0 or gap.high < 0
+    assert metric.comparison.verdict == "no significant difference"
     assert "corrected over all metrics" in metric.says

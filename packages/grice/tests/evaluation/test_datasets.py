@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -10,15 +8,12 @@ from grice.evaluation.datasets import data_folder, known_sets, load_rated, wante
 
 
 def test_a_rating_is_the_mean_over_judges_without_those_who_gave_none(tmp_path):
-    path = made_sets.write(
-        tmp_path / "own.jsonl",
-        [
-            {"context": ["Hi."], "response": "Hello.", "ratings": {"overall": [1, None, 4]}},
-            {"context": ["Hi."], "response": "Bye.", "ratings": {"overall": [None, None]}},
-            {"context": ["Hi."], "response": "Hm.", "ratings": {"overall": 2.5}},
-        ],
-    )
-    assert load_rated(path, None).human("overall") == [2.5, None, 2.5]
+    lines = [
+        {"context": ["Hi."], "response": "Hello.", "ratings": {"overall": ratings}}
+        for ratings in ([1, None, 4], [None, None], 2.5)
+    ]
+    rated = load_rated(made_sets.write(tmp_path / "own.jsonl", lines), None)
+    assert rated.human("overall") == [2.5, None, 2.5]
 
 
 def test_only_the_last_turn_of_a_reply_is_judged_and_only_system_turns_of_a_dialogue(tmp_path):
@@ -34,14 +29,13 @@ def test_records_of_other_kinds_do_not_count_and_means_of_aspects_need_all_of_th
     sliders = ["robotic", "interesting", "fun", "consistent", "fluent", "repetitive", "topic"]
     turns = [{"speaker": "user", "text": "Hi"}, {"speaker": "system", "text": "Hello"}]
     full = {name: [float(10 * i)] for i, name in enumerate(sliders)}
-    made_sets.write(
-        tmp_path / "rated" / "reliable_dialogue.jsonl",
-        [
-            {"id": "a", "turns": turns, "system": "A", "ratings": full},
-            {"id": "b", "turns": turns, "system": "B", "ratings": {**full, "fun": [None]}},
-            {"id": "c", "turns": turns, "system": "QualityControl", "ratings": full},
-        ],
-    )
+    lines = [
+        {"id": name, "turns": turns, "system": system, "ratings": ratings}
+        for name, system, ratings in (
+            ("a", "A", full), ("b", "B", {**full, "fun": [None]}), ("c", "QualityControl", full)
+        )
+    ]  # fmt: skip
+    made_sets.write(tmp_path / "rated" / "reliable_dialogue.jsonl", lines)
     rated = load_rated(known_sets()["reliable_dialogue"], tmp_path)
     assert [item.conversation.id for item in rated.items] == ["a", "b"]
     assert rated.human("mean_of_7") == [30.0, None]

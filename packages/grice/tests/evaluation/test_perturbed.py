@@ -64,16 +64,13 @@ def test_perturb_prints_the_share_of_broken_conversations_that_score_lower(tmp_p
     assert main([*words, "--score", "turn_count", "-o", str(broken), "--no-cache"]) == 0
     assert "chance is .500" in capsys.readouterr().out
     assert len(broken.read_text().splitlines()) == 12
-
-
-def test_perturb_refuses_conversations_that_cannot_be_perturbed(tmp_path, capsys):
-    file = tmp_path / "talk.jsonl"
     file.write_text('{"turns": ["Hi."]}\n')
     assert main(["perturb", str(file), "--kind", "half-swap", "--score", "log_length"]) == 2
     assert "no conversation could be perturbed" in capsys.readouterr().err
 
 
 @pytest.mark.data
+@pytest.mark.slow
 def test_trivial_baselines_get_the_recomputed_shares_of_every_kind(golden, data_folder):
     def talk(name, context, reply):
         turns = tuple(Turn("AB"[i % 2], text) for i, text in enumerate([*context, reply]))
@@ -98,22 +95,15 @@ def test_trivial_baselines_get_the_recomputed_shares_of_every_kind(golden, data_
             assert rows[name][kind].value == pytest.approx(figures[feature], abs=5e-7)
 
 
-@metric(
-    "moods",
-    version="1",
-    summary="Are the moods said in the reply good ones?",
-    judges="response",
-    source="Made for this test.",
-    example=Example(["Hi", "Hello"], 0, 1),
-)
+@metric("moods", version="1", summary="?", judges="response", source="-",
+        example=Example(["Hi", "Hello"], 0, 1))  # fmt: skip
 def moods(responses):
     """Rate each clause: an awful one is not plausible."""
     for response in responses:
         pieces = []
         for clause in re.finditer(r"\w[^,.]*", response.text):
-            triple = Triple(
-                "he", "xReact", clause[0], tail_span=Span(response.turn, *clause.span())
-            )
+            span = Span(response.turn, *clause.span())
+            triple = Triple("he", "xReact", clause[0], tail_span=span)
             pieces.append(TripleEvidence(triple, 0.2 if "awful" in clause[0] else 0.9))
         yield Judgement(fmean(piece.plausibility for piece in pieces), evidence=tuple(pieces))
 

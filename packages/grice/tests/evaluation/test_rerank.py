@@ -1,7 +1,6 @@
 """Candidates for replies: their order, and what has a part in it."""
 
-from __future__ import annotations
-
+import json
 import math
 from collections import Counter
 
@@ -9,47 +8,29 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import made_metric
+from grice.cli import main
 from grice.data import Conversation, Score, Turn
 from grice.errors import InputError, RecordError
 from grice.evaluation.rerank import Blend, Candidate, Ranked, preferences, rerank
 from grice.scoring import load
 
-PLUGIN = '''
-from grice.metrics import Example, metric
-from grice.data import Judgement
-
-EXAMPLE = Example(["Hi.", "x"], 0.0, 1.0)
-
-
-def _number(reply, place):
-    """Return the figure that a reply states for a metric: "0.3 0.9 words"."""
-    stated = reply.split()[place]
-    if stated == "none":
-        return Judgement(0.5, "abstained", "nothing to judge")
-    return Judgement(None, "failed", "broken") if stated == "fails" else Judgement(float(stated))
-
-
-@metric("one", version="1", summary="The first figure.", judges="response", source="Ours.",
-        example=EXAMPLE)
-def one(responses):
-    """Return the first figure of a reply."""
-    return (_number(response.text, 0) if response.text.strip() else
-            Judgement(0.5, "abstained", "empty") for response in responses)
-
-
-@metric("two", version="1", summary="The second figure.", judges="response", source="Ours.",
-        example=EXAMPLE)
-def two(responses):
-    """Return the second figure of a reply."""
-    return (_number(response.text, 1) if response.text.strip() else
-            Judgement(0.5, "abstained", "empty") for response in responses)
-'''
+FIGURE = """for response in responses:
+    stated = (response.text.split() or ["", ""])[{}]
+    if stated in ("", "none"):
+        yield Judgement(0.5, "abstained", "nothing to judge")
+    elif stated == "fails":
+        yield Judgement(None, "failed", "broken")
+    else:
+        yield Judgement(float(stated))"""
+"""What a reply states for a metric: "0.3 0.9 words"."""
 
 
 @pytest.fixture(scope="module")
 def grader(tmp_path_factory):
     path = tmp_path_factory.mktemp("plugin") / "figures.py"
-    path.write_text(PLUGIN, "utf-8")
+    for place, name in enumerate(("one", "two")):
+        made_metric.write(path, name, FIGURE.format(place))
     with load("one", "two", plugins=[path]) as grader:
         yield grader
 
@@ -64,10 +45,6 @@ def ranked(grader, *candidates, **blend):
     return item
 
 
-def order(grader, *candidates, **blend):
-    return [candidate.index for candidate in ranked(grader, *candidates, **blend).candidates]
-
-
 @pytest.mark.parametrize(
     ("blend", "first"),
     [
@@ -79,7 +56,7 @@ def order(grader, *candidates, **blend):
     ],
 )
 def test_the_blend_decides(grader, blend, first):
-    assert order(grader, "1.0 0.1", "0.5 0.4", **blend)[0] == first
+    assert ranked(grader, "1.0 0.1", "0.5 0.4", **blend).best.index == first
 
 
 def test_vetoed_candidates_follow_the_others_and_empty_ones_follow_these(grader):
@@ -87,11 +64,6 @@ def test_vetoed_candidates_follow_the_others_and_empty_ones_follow_these(grader)
     assert [candidate.index for candidate in item.candidates] == [2, 1, 0]
     assert item.candidates[1].vetoed == ("two",)
     assert item.candidates[2].value is None
-
-
-def test_of_equal_candidates_the_first_of_the_record_is_best(grader):
-    item = ranked(grader, "0.1 0.1", "0.4 0.4", "0.4 0.4")
-    assert (item.best.index, item.tied) == (1, 2)
 
 
 @pytest.mark.parametrize(
@@ -110,9 +82,13 @@ def test_a_metric_counts_unless_it_abstains_on_all_or_fails_on_one(
     assert item.best.value == pytest.approx(value)
 
 
-def test_without_a_value_the_order_of_the_record_stays(grader):
-    item = ranked(grader, "none none", "none none")
-    assert (item.best.index, item.best.value, item.tied) == (0, None, 2)
+@pytest.mark.parametrize(
+    ("candidates", "best"),
+    [(("0.1 0.1", "0.4 0.4", "0.4 0.4"), (1, 0.4, 2)), (("none none", "none none"), (0, None, 2))],
+)
+def test_of_equal_candidates_the_first_of_the_record_is_best(grader, candidates, best):
+    item = ranked(grader, *candidates)
+    assert (item.best.index, item.best.value, item.tied) == best
 
 
 def test_scores_carry_the_id_of_the_context_and_fields_are_kept(grader):
@@ -138,12 +114,6 @@ def test_unusable_candidates_are_an_error_of_their_record(grader, candidates, wh
     assert isinstance(broken, RecordError)
     assert where in str(broken)
     assert item.best.index == 0
-
-
-def test_a_record_without_candidates_names_the_fields_that_it_has(grader):
-    talk = Conversation("c", (Turn("A", "Hi."),), meta={"replies": []})
-    [error] = rerank([talk], grader.scorer)
-    assert str(error) == "c: candidates: missing; the record has replies"
 
 
 @pytest.mark.parametrize(
@@ -218,7 +188,7 @@ def test_roles_of_a_chat_stay():
         ({}, (GOOD, candidate("", None)), "fewer than two candidates, or all vetoed"),
         (
             {},
-            (candidate("a", 0.8, vetoed=("one",)), candidate("b", 0.1, vetoed=("one",))),
+            [candidate(text, 0.8, vetoed=("one",)) for text in "ab"],
             "fewer than two candidates, or all vetoed",
         ),
     ],
@@ -227,9 +197,82 @@ def test_pairs_that_do_not_hold_are_left_out_and_counted(filters, candidates, wh
     refused = Counter()
     assert not list(preferences([ranking(*candidates)], refused, **filters))
     assert refused == {why: 1}
+    for impossible in ({"margin": -1.0}, {"length_ratio": 0.5}):
+        with pytest.raises(InputError):
+            list(preferences([], Counter(), **impossible))
 
 
-@pytest.mark.parametrize("filters", [{"margin": -1.0}, {"length_ratio": 0.5}])
-def test_filters_out_of_range_are_refused(filters):
-    with pytest.raises(InputError):
-        list(preferences([], Counter(), **filters))
+JOB = {
+    "id": "job",
+    "turns": ["What do you do for a living?"],
+    "candidates": ["I like turtles.", "I teach maths at a school.", ""],
+}
+
+
+@pytest.fixture
+def records(tmp_path):
+    path = tmp_path / "candidates.jsonl"
+    path.write_text(json.dumps(JOB) + "\n", "utf-8")
+    return path
+
+
+def test_the_best_candidate_is_shown_with_its_reasons_and_all_are_written(
+    records, tmp_path, capsys
+):
+    written = tmp_path / "ranked.jsonl"
+    assert main(["rerank", str(records), "-o", str(written)]) == 0
+    [row] = map(json.loads, written.read_text("utf-8").splitlines())
+    assert [candidate["index"] for candidate in row["candidates"]] == [1, 0, 2]
+    assert row["candidates"][0]["scores"][0]["metric"] == "relevance"
+    capsys.readouterr()
+    assert main(["rerank", str(records)]) == 0
+    output = capsys.readouterr().out
+    lines = [line.strip() for line in output.splitlines()]
+    place = next(number for number, line in enumerate(lines) if "I teach maths" in line)
+    assert lines[place + 1].startswith("relevance 0.")
+    assert place < next(number for number, line in enumerate(lines) if "turtles" in line)
+    assert "a later candidate is best in 1" in " ".join(output.split())
+
+
+def test_a_record_without_candidates_is_said_and_the_others_are_ranked(records, capsys):
+    records.write_text('{"turns": ["Hi."]}\n' + json.dumps(JOB) + "\n", "utf-8")
+    assert main(["rerank", str(records), "--json"]) == 4
+    output = capsys.readouterr()
+    assert json.loads(output.out)["conversation"] == "job"
+    assert "candidates: missing" in output.err
+
+
+def test_a_metric_that_only_vetoes_is_run_too(records, capsys):
+    command = ["rerank", str(records), "-m", "relevance", "--veto", "log_length=1.5", "--json"]
+    assert main(command) == 0
+    row = json.loads(capsys.readouterr().out)
+    vetoed = {candidate["index"]: candidate["vetoed"] for candidate in row["candidates"]}
+    assert vetoed == {1: [], 0: ["log_length"], 2: []}
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (["--weight", "relevance"], "METRIC=VALUE"),
+        (["--weight", "relevance=heavy"], "not a number"),
+        (["--held-out", "relevance,repetition"], "no metric is left"),
+        (["--candidates", "replies"], "no record could be used"),
+        (["--margin", "0.2", "--agreement"], "--margin, --agreement: only pairs are filtered"),
+        (["--pairs", "--margin", "-1"], "a margin must be 0"),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(records, options, problem, capsys):
+    assert main(["rerank", str(records), *options]) == 2
+    assert problem in " ".join(capsys.readouterr().err.split())
+
+
+def test_pairs_for_training_are_written(records, tmp_path, capsys):
+    written = tmp_path / "pairs.jsonl"
+    assert main(["rerank", "--pairs", str(records), "-o", str(written)]) == 0
+    [row] = map(json.loads, written.read_text("utf-8").splitlines())
+    assert row["chosen"][0]["content"] == "I teach maths at a school."
+    assert row["rejected"][0]["content"] == "I like turtles."
+    assert "1 pair from 1 context" in capsys.readouterr().out
+    for option in (["--margin", "1"], ["--length-ratio", "1.5"]):
+        assert main(["rerank", "--pairs", str(records), *option]) == 0
+        assert "1 left out: " in capsys.readouterr().out

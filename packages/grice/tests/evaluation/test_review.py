@@ -1,22 +1,19 @@
 """The order of review: which replies come first, why, and what is missing."""
 
+import json
+
 import pytest
+from msgspec.structs import replace
 
 import grice
 from grice import Conversation, Score, Turn
+from grice.cli import main
 from grice.data import FeatureEvidence, Span, TurnEvidence, json_line
 from grice.errors import InputError
 from grice.evaluation.review import STACKS, Reviewer, open_stack
 
-TALK = Conversation(
-    "talk",
-    tuple(
-        Turn("ab"[i % 2], text)
-        for i, text in enumerate(
-            ["Where do you live?", "In Leeds.", "Do you like it?", "In Leeds.", "You said so."]
-        )
-    ),
-)
+TEXTS = ["Where do you live?", "In Leeds.", "Do you like it?", "In Leeds.", "You said so."]
+TALK = Conversation("talk", tuple(Turn("ab"[i % 2], text) for i, text in enumerate(TEXTS)))
 STACK = open_stack(STACKS[-1])
 
 
@@ -31,9 +28,6 @@ def reviewed(*scores, talk=TALK, top=20):
     return reviewer.review()
 
 
-RELEVANT = scored(3, "relevance", 0.5)
-
-
 def test_the_worst_reply_comes_first_with_its_words():
     verbatim = FeatureEvidence("says again", 1.0, span=Span(3, 0, 8))
     first, second = reviewed(
@@ -42,28 +36,19 @@ def test_the_worst_reply_comes_first_with_its_words():
         scored(3, "repetition", 0.01, verbatim, reason="repeats turn 1 (cosine 1.00)"),
     ).items
     assert (first.rank, first.turn, first.flaw, first.metric) == (1, 3, "repeats", "repetition")
-    assert (first.words, first.before, first.reply) == (
-        ("In Leeds",),
-        "Do you like it?",
-        "In Leeds.",
-    )
+    quoted = first.words, first.before, first.reply
+    assert quoted == (("In Leeds",), "Do you like it?", "In Leeds.")
     assert first.reason == "repeats turn 1 (cosine 1.00)"
     assert second.turn == 1
     assert second.flaw == "none"
     assert 0 < second.probability < first.probability < 1
 
 
-def empty(turn, metric="repetition", status="ok"):
-    reason = "the reply is empty"
-    return Score("talk", turn, metric, 0.0, status, reason, ("empty",), (), f"{metric}:1")
-
-
 def test_every_empty_reply_comes_before_all_probabilities_also_without_texts():
     bad = scored(4, "repetition", 0.0, reason="repeats turn 1")
-    scores = [*map(empty, range(4)), bad]
-    reviewer = Reviewer(5)
-    reviewer.add(None, scores)
-    result = reviewer.review()
+    empty = scored(0, "repetition", 0.0, reason="the reply is empty")
+    scores = [*(replace(empty, turn=turn, flags=("empty",)) for turn in range(4)), bad]
+    result = reviewed(*scores, talk=None, top=5)
     assert [item.turn for item in result.items] == [0, 1, 2, 3, 4]
     assert [item.flaw for item in result.items] == ["empty reply"] * 4 + ["repeats"]
     assert [item.probability is None for item in result.items] == [True] * 4 + [False]
@@ -97,13 +82,8 @@ def test_certain_flaws_come_first_with_their_words():
 
 def test_where_there_are_too_many_some_of_each_rule_are_listed():
     talk, scores = texted(*[""] * 5, *["Click on the"] * 5, "Hello {{name}}!")
-    items = reviewed(*scores, talk=talk, top=4).items
-    assert [item.flaw for item in items] == [
-        "empty reply",
-        "empty reply",
-        "template left in",
-        "cut-off reply",
-    ]
+    flaws = [item.flaw for item in reviewed(*scores, talk=talk, top=4).items]
+    assert flaws == [*["empty reply"] * 2, "template left in", "cut-off reply"]
 
 
 @pytest.mark.parametrize(("plain", "listed"), [(2, 1), (3, 10)])
@@ -161,7 +141,8 @@ def test_no_feature_counts_against_a_reply_by_a_high_value():
 def test_a_metric_of_conversations_speaks_against_the_turns_that_its_evidence_names():
     complaint = FeatureEvidence("the user complains in the next turn", 1.0, span=Span(4, 0, 12))
     whole = scored(None, "user_frustration", 0.5, TurnEvidence(3, -1.0), complaint, reason="other")
-    first, second = reviewed(scored(1, "relevance", 0.5), RELEVANT, whole).items
+    scores = [scored(turn, "relevance", 0.5) for turn in (1, 3)]
+    first, second = reviewed(*scores, whole).items
     reason = "the user complains in the next turn"
     assert (first.turn, first.flaw, first.reason) == (3, "user objects", reason)
     assert (first.metric, first.value, first.words) == ("user_frustration", 0.0, ("You said so.",))
@@ -209,10 +190,10 @@ def test_the_weights_that_were_fitted_to_the_models_of_the_run_count(size):
     assert result.items[0].flaw == "senseless"
 
 
-def test_only_the_first_are_kept_and_of_equals_the_earlier():
-    scores = [scored(turn, "relevance", 0.1 * turn) for turn in (4, 3, 2, 1)]
-    assert [item.turn for item in reviewed(*scores, top=2).items] == [1, 2]
-    scores = [scored(turn, "relevance", 0.1) for turn in (1, 2, 3)]
+@pytest.mark.parametrize("values", [(0.1, 0.2, 0.3, 0.4), (0.1, 0.1, 0.1)])
+def test_only_the_first_are_kept_and_of_equals_the_earlier(values):
+    scores = [scored(turn, "relevance", value) for turn, value in enumerate(values, 1)]
+    scores = scores if len(set(values)) == 1 else scores[::-1]
     assert [item.turn for item in reviewed(*scores, top=2).items] == [1, 2]
 
 
@@ -230,16 +211,10 @@ def files(tmp_path):
 
 def test_a_file_of_scores_is_read_with_and_without_its_texts(files):
     scores = str(files / "out.jsonl")
-    bare = grice.review(scores, top=2)
-    full = grice.review(scores, [files / "talks.jsonl"], top=2)
-    places = [("z", 1), ("x", 1)]
-    assert [(item.conversation, item.turn) for item in bare.items] == places
-    assert [(item.conversation, item.turn) for item in full.items] == places
-    assert [item.reply for item in bare.items] == ["", ""]
-    assert [item.reply for item in full.items] == ["In Leeds.", "In Leeds."]
-
-
-def test_other_conversations_are_refused(files):
+    for texts, reply in (([], ""), ([files / "talks.jsonl"], "In Leeds.")):
+        items = grice.review(scores, texts, top=2).items
+        listed = [(item.conversation, item.turn, item.reply) for item in items]
+        assert listed == [("z", 1, reply), ("x", 1, reply)]
     other = files / "other.jsonl"
     other.write_bytes(json_line(Conversation("w", TALK.turns)))
     with pytest.raises(InputError, match="conversation 'x' is not in the files given"):
@@ -256,3 +231,75 @@ def test_scores_that_say_nothing_are_refused(tmp_path):
         grice.review(str(path))
     with pytest.raises(InputError, match="top 0: at least 1"):
         Reviewer(0)
+
+
+HOUSE = Conversation(
+    "talk",
+    (
+        Turn("a", "Where do you live now that you have left the town that we both grew up in?"),
+        Turn("b", "I live in a small house near the harbour. " * 5),
+        Turn("a", "And do you like it there?"),
+        Turn("b", "I live in a small house near the harbour."),
+    ),
+)
+
+
+@pytest.fixture
+def written(tmp_path):
+    def write(talk, *scores):
+        files = tmp_path / "out.jsonl", tmp_path / "talk.jsonl"
+        files[0].write_bytes(b"\n".join(map(json_line, scores)))
+        files[1].write_bytes(json_line(talk))
+        return [str(file) for file in files]
+
+    return write
+
+
+@pytest.fixture
+def house(written):
+    evidence = FeatureEvidence("says again", 1.0, span=Span(3, 0, 40))
+    again = scored(3, "repetition", 0.0, evidence, reason="repeats turn 1")
+    return written(HOUSE, scored(1, "relevance", 0.9), again)
+
+
+def test_a_reply_is_shown_with_what_was_said_before_and_why(house, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(["review", *house]) == 0
+    shown = capsys.readouterr().out
+    assert shown.index("repeats, talk #3") < shown.index("talk #1")
+    assert "> And do you like it there?\n   > I live in a small house near the harbour." in shown
+    assert "repetition 0.00: repeats turn 1" in shown
+    assert '"I live in a small house near…"' in shown
+    assert max(map(len, shown.splitlines())) <= 80
+    assert "not run: " in shown
+
+
+def test_a_metric_that_does_not_count_in_the_order_is_named(written, capsys):
+    unused = scored(1, "contradiction", 0.0, reason="contradicts")
+    assert main(["review", *written(HOUSE, scored(1, "relevance", 0.4), unused)]) == 0
+    shown = capsys.readouterr().out
+    assert "run but not used for the order: contradiction" in shown
+    assert "contradicts" not in shown
+
+
+def test_the_first_replies_are_written_a_line_each(house, tmp_path, capsys):
+    out = tmp_path / "first.jsonl"
+    assert main(["review", *house, "--top", "1", "-o", str(out), "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    (line,) = out.read_text("utf-8").splitlines()
+    assert result["items"] == [json.loads(line)]
+    assert (result["turns"], result["items"][0]["flaw"]) == (2, "repeats")
+
+
+def test_certain_flaws_are_counted_and_come_first(written, capsys):
+    talk = Conversation("talk", (Turn("a", "Who is it?"), Turn("b", "<b>Hello {{name}}</b>")))
+    files = written(talk, scored(1, "relevance", 0.9))
+    assert main(["review", *files]) == 0
+    shown = capsys.readouterr().out
+    assert "certain flaws: template left in (1)\n" in shown
+    assert "1. certain template left in, talk #1\n   > Who is it?\n" in shown
+    assert "> <b>Hello {{name}}</b>\n" in shown
+    assert "a template field is not filled in\n" in shown
+    assert '"{{name}}"' in shown
+    assert main(["review", files[0]]) == 0
+    assert "certain" not in capsys.readouterr().out

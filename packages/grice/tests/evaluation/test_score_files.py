@@ -13,13 +13,7 @@ from grice.evaluation.ratings import align
 from grice.evaluation.scores import read_score_lines
 from grice.evaluation.table import read_table
 
-REPLIES = [
-    "Yes.",
-    "I love green tea.",
-    "It was good, thank you very much.",
-    "A nurse.",
-    "I do not.",
-]
+REPLIES = ["Yes.", "I love green tea.", "It was good, thank you very much.", "A nurse.", "I don't."]
 
 
 def scores(name):
@@ -42,11 +36,8 @@ def test_a_column_of_a_table_and_a_field_of_json_lines_are_scores(tmp_path):
     assert scores(f"{score_files.write(lines, rows)}#helpful") == expected
     lines.write_text(json.dumps({"id": "a", "scores": {"helpful": 4}}))
     assert scores(f"{lines}#scores.helpful") == [("a", None, "scores.helpful", 4.0, "ok")]
-
-
-def test_an_existing_file_with_a_hash_sign_is_that_file(tmp_path):
     path = score_files.write(tmp_path / "out#1", [score_files.line("a", 0, 1.0, "m")])
-    assert scores(path) == [("a", 0, "m", 1.0, "ok")]
+    assert scores(path) == [("a", 0, "m", 1.0, "ok")], "a file of that name is that file"
 
 
 @pytest.mark.parametrize(
@@ -113,21 +104,14 @@ def test_ratings_are_understood_in_every_shape(fields, expected):
 
 def test_tables_and_json_lines_of_rated_replies_are_read_alike(tmp_path):
     def table(name, **columns):
-        rows = [
-            {"context": "How are you?", "response": reply, **{n: v[i] for n, v in columns.items()}}
-            for i, reply in enumerate(REPLIES)
-        ]
         with (tmp_path / name).open("w", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(file, fieldnames=list(rows[0]))
-            writer.writeheader()
-            writer.writerows(rows)
+            rows = csv.writer(file)
+            rows.writerow(["context", "response", *columns])
+            rows.writerows(zip(["How are you?"] * 5, REPLIES, *columns.values(), strict=True))
         return tmp_path / name
 
-    given = ["1", [4], 5, None, {"overall": [1, 3]}]
-    rows = [
-        {"context": ["How are you?"], "response": reply, "rating": value}
-        for reply, value in zip(REPLIES, given, strict=True)
-    ]
+    given = zip(REPLIES, ["1", [4], 5, None, {"overall": [1, 3]}], strict=True)
+    rows = [{"context": ["How are you?"], "response": r, "rating": value} for r, value in given]
     score_files.write(tmp_path / "lines.jsonl", rows)
     for path in (
         table("one.csv", rating=["1", "4", "5", "", "2"]),

@@ -1,6 +1,4 @@
-"""Engines: the values of the run in this process, shards that are kept, files that do not fit."""
-
-from __future__ import annotations
+"""Engines and stores: the values of a local run, shards that are kept, files that do not fit."""
 
 import json
 import sys
@@ -12,14 +10,15 @@ from msgspec import to_builtins
 from msgspec.structs import replace
 
 import grice
+from grice import files
 from grice.cli import main
-from grice.errors import GriceError, InputError
+from grice.errors import GriceError, InputError, OutputError
 from grice.evaluation.scores import read_scores
 from grice.integrations import ENGINES, Grading, score_on
 from grice.integrations.engines import planned, score_encoded, score_shard, shard_of
 
-pa = pytest.importorskip("pyarrow")
-import pyarrow.parquet as pq  # noqa: E402
+pq = pytest.importorskip("pyarrow.parquet")
+fsspec = pytest.importorskip("fsspec")
 
 EXAMPLE = Path(__file__).parents[4] / "examples" / "convai.jsonl"
 GRADING = Grading(("log_length", "repetition"))
@@ -40,8 +39,7 @@ def scores_of(shards):
 
 
 def locally(chats, tmp_path):
-    files = sorted(chats.iterdir())
-    grice.score_files(files, tmp_path / "local.jsonl", metrics=GRADING.metrics)
+    grice.score_files(sorted(chats.iterdir()), tmp_path / "local.jsonl", metrics=GRADING.metrics)
     return [score for _, score in read_scores(str(tmp_path / "local.jsonl"))]
 
 
@@ -54,21 +52,11 @@ def test_shards_hold_the_scores_of_a_local_run(chats, tmp_path):
 def test_what_an_earlier_run_finished_is_not_scored_again(chats, tmp_path):
     tasks, _ = planned([chats], tmp_path / "out", GRADING)
     score_shard(tasks[1])
+    (tmp_path / "out" / ".0123-abcd.parquet").write_bytes(b"PAR1")  # of a worker that was killed
     left, finished = planned([chats], tmp_path / "out", GRADING)
     assert [shard.source for shard in finished] == [tasks[1].source]
     assert left == [tasks[0], tasks[2]]
-
-
-def test_what_a_killed_worker_left_is_no_shard(chats, tmp_path):
-    tasks, _ = planned([chats], tmp_path / "out", GRADING)
-    (tmp_path / "out" / ".0123-abcd.parquet").write_bytes(b"PAR1")
-    assert planned([chats], tmp_path / "out", GRADING) == (tasks, [])
-
-
-def test_a_changed_file_is_another_shard_and_the_folder_is_refused(chats, tmp_path):
-    tasks, _ = planned([chats], tmp_path / "out", GRADING)
-    score_shard(tasks[0])
-    (chats / "0.jsonl").write_text((chats / "1.jsonl").read_text())
+    (chats / "1.jsonl").write_text((chats / "0.jsonl").read_text())
     with pytest.raises(InputError, match="other inputs or metrics"):
         planned([chats], tmp_path / "out", GRADING)
 
@@ -121,32 +109,35 @@ def test_a_worker_of_another_version_is_refused(changes, chats, tmp_path, monkey
     with pytest.raises(InputError, match=theirs):
         shard_of(answer)
     assert not list((tmp_path / "out").glob("*.parquet"))
+    with pytest.raises(InputError, match="an earlier version"):
+        shard_of(b'{"source": "a", "shard": "b", "scores": 3, "failed": 0}')
 
 
-def refusing(*listening):
-    """Return what stands for the network: it refuses all places but some."""
+@pytest.fixture
+def listening(monkeypatch):
+    """The only place of the network that does not refuse."""
 
     def connect(place, timeout):
-        if place not in listening:
+        if place != ("b", 9):
             raise ConnectionRefusedError(111, "Connection refused")
         return BytesIO()  # it can be closed
 
-    return connect
+    monkeypatch.setattr("socket.create_connection", connect)
 
 
-@pytest.mark.parametrize("address", ["tcp://a:9", "a:9", "spark://a:9", "spark://a:9,b:9"])
-def test_an_address_that_does_not_answer_is_refused(address, here, chats, tmp_path, monkeypatch):
-    monkeypatch.setattr("socket.create_connection", refusing())
-    with pytest.raises(InputError, match="no server there"):
-        list(score_on("ray", [chats], tmp_path / "out", GRADING, address=address))
-
-
-@pytest.mark.parametrize("address", ["spark://a:9,b:9", "auto", "local[2]"])
-def test_one_place_of_several_and_words_of_the_engine_are_taken(
-    address, here, chats, tmp_path, monkeypatch
-):
-    monkeypatch.setattr("socket.create_connection", refusing(("b", 9)))
-    assert len(list(score_on("spark", [chats], tmp_path / "out", GRADING, address=address))) == 3
+@pytest.mark.usefixtures("here", "listening")
+@pytest.mark.parametrize(
+    ("address", "is_there"),
+    [("tcp://a:9", False), ("a:9", False), ("spark://a:9", False), ("spark://a:9,c:9", False),
+     ("spark://a:9,b:9", True), ("auto", True), ("local[2]", True)],
+)  # fmt: skip
+def test_an_address_that_does_not_answer_is_refused(address, is_there, chats, tmp_path):
+    shards = score_on("spark", [chats], tmp_path / "out", GRADING, address=address)
+    if is_there:
+        assert len(list(shards)) == 3
+    else:
+        with pytest.raises(InputError, match="no server there"):
+            list(shards)
 
 
 def test_an_engine_that_gives_up_is_said_and_shards_are_kept(chats, tmp_path, monkeypatch):
@@ -160,11 +151,6 @@ def test_an_engine_that_gives_up_is_said_and_shards_are_kept(chats, tmp_path, mo
     start(monkeypatch, in_this_process)
     again = list(score_on("spark", [chats], tmp_path / "out", GRADING))
     assert [shard.scores is None for shard in again].count(True) == 1
-
-
-def test_a_worker_too_old_to_say_its_version_is_refused():
-    with pytest.raises(InputError, match="an earlier version"):
-        shard_of(b'{"source": "a", "shard": "b", "scores": 3, "failed": 0}')
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -189,3 +175,97 @@ def test_the_command_says_what_became_of_each_file(here, chats, tmp_path, capsys
         shards = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
         assert len(shards) == 3
         assert all((shard["scores"] is None) == again for shard in shards)
+
+
+@pytest.fixture(params=["memory", "file"])
+def store(request, tmp_path):
+    """Return the URL of an empty folder of a store."""
+    if request.param == "file":
+        yield f"file://{tmp_path}/store"
+        return
+    yield "memory://bucket"
+    fsspec.filesystem("memory").store.clear()
+
+
+@pytest.fixture
+def stored(store):
+    for part in range(2):
+        with fsspec.open(f"{store}/in/{part}.jsonl", "wb", auto_mkdir=True) as file:
+            file.write(b"".join(EXAMPLE.read_bytes().splitlines(keepends=True)[part : part + 2]))
+    return f"{store}/in"
+
+
+def rows_of(shard):
+    with fsspec.open(shard.shard) as file:
+        return pq.read_table(file).to_pylist()
+
+
+def test_a_file_of_a_store_is_read_as_one_of_this_machine(stored):
+    talks = list(grice.read(EXAMPLE))
+    assert list(grice.read(f"{stored}/0.jsonl")) == talks[:2]
+    assert len(list(grice.read(stored))) == 4
+
+
+def test_shards_of_a_store_are_those_of_this_machine(stored, store, tmp_path):
+    tasks, _ = planned([stored], f"{store}/out", GRADING)
+    here, _ = planned([stored], tmp_path / "out", GRADING)
+    rows = [rows_of(score_shard(task)) for task in tasks]
+    assert rows == [pq.read_table(score_shard(task).shard).to_pylist() for task in here]
+    assert [shard.source for shard in planned([stored], f"{store}/out", GRADING)[1]] == [
+        task.source for task in tasks
+    ]
+    with fsspec.open(f"{stored}/0.jsonl", "wb") as file:
+        file.write(EXAMPLE.read_bytes())
+    [changed], _ = planned([f"{stored}/0.jsonl"], f"{store}/another", GRADING)
+    assert changed.shard.rpartition("/")[2] != tasks[0].shard.rpartition("/")[2]
+    assert {row["meta"] for row in rows[0]} == {f'{{"file":"{tasks[0].source}"}}'}
+
+
+def test_what_breaks_off_leaves_nothing(store):
+    def half():
+        with files.writing_url(f"{store}/out/a.parquet") as file:
+            file.write(b"half")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        half()
+    assert files.files_under(store) == []
+
+
+def test_a_rename_that_fails_is_said_and_leaves_nothing_under_the_name(store, monkeypatch):
+    def full(*_args, **_options):
+        raise RuntimeError("no room")
+
+    system, _ = fsspec.core.url_to_fs(store)
+    monkeypatch.setattr(type(system), "mv", full)
+    with (
+        pytest.raises(OutputError, match=r"a\.parquet: cannot be written: no room"),
+        files.writing_url(f"{store}/out/a.parquet") as file,
+    ):
+        file.write(b"whole")
+    assert files.files_under(store) == []
+
+
+@pytest.mark.parametrize(
+    ("url", "reason"),
+    [
+        ("memory://bucket/nothing", "there is no such file"),
+        ("gopher://bucket/a.jsonl", "Protocol not known"),
+    ],
+)
+def test_what_cannot_be_read_is_said(url, reason, tmp_path, capsys):
+    with pytest.raises(InputError, match=reason):
+        planned([url], tmp_path / "out", GRADING)
+    assert main(["score", url, "-m", "log_length", "--no-cache"]) == 2
+    assert reason in capsys.readouterr().err
+
+
+def test_a_store_is_written_by_engines_alone(capsys):
+    assert main(["score", str(EXAMPLE), "-o", "memory://bucket/out.jsonl"]) == 2
+    assert "only grice score --engine writes" in capsys.readouterr().err
+
+
+def test_without_fsspec_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "fsspec", None)
+    with pytest.raises(InputError, match=r'pip install "grice\[stores\]"'):
+        grice.read("s3://bucket/a.jsonl")

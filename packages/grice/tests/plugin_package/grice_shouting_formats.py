@@ -20,9 +20,5 @@ def _read(lines, name):
             yield Conversation(f"{name}:{line.number}", tuple(Turn(*turn) for turn in speakers))
 
 
-FORMAT = Format(
-    name="arrows",
-    summary="a conversation a line, its turns behind arrows",
-    sniff=_sniff,
-    read=_read,
-)
+SUMMARY = "a conversation a line, its turns behind arrows"
+FORMAT = Format(name="arrows", summary=SUMMARY, sniff=_sniff, read=_read)

@@ -1,20 +1,13 @@
 """The page in a browser, if one is installed."""
 
-from __future__ import annotations
-
 import re
-import shutil
-import subprocess
 from html import unescape
 
 import pytest
-from report_trial import COHERENCE, RELEVANCE, cooking_scores, score, write
 
 from grice.data import Conversation, FeatureEvidence, Span, Turn
+from report_trial import BROWSER, COHERENCE, RELEVANCE, browsed, cooking_scores, score, write
 
-BROWSER = (
-    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-)
 OWNED = "document.documentElement.className='owned';alert(1)"
 
 
@@ -23,17 +16,7 @@ pytestmark = pytest.mark.skipif(BROWSER is None, reason="no chromium on the path
 
 def opened(path, address=""):
     """The page as the browser has built it, its list of conversations and the open one."""
-    profile = path.parent / "profile"
-    done = subprocess.run(
-        [
-            BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
-            "--disable-background-networking", "--disable-component-update", "--disable-sync",
-            "--disable-dev-shm-usage", f"--user-data-dir={profile}",
-            "--virtual-time-budget=2000", "--dump-dom", path.as_uri() + address,
-        ],
-        capture_output=True, text=True, timeout=60, check=True,
-    )  # fmt: skip
-    page = done.stdout
+    page = browsed(path.as_uri() + address, path.parent).stdout
     rows = page[page.index('id="g-rows"') : page.index('id="g-pages"')]
     return page, rows, page[page.index('id="g-view"') : page.index('id="g-print"')]
 
@@ -81,15 +64,12 @@ def test_markdown_is_set_safely_with_marks_in_it(tmp_path):
     assert "<img" not in page
     assert "Where is it?" in rows, "the first words of a user, without marks"
     for shown in (
-        "<strong>Good</strong>",
-        "<em>news</em>",
-        "<code>a*b*</code>",
+        "<strong>Good</strong>", "<em>news</em>", "<code>a*b*</code>",
         '<span class="link">the &lt;b&gt;page</span><span class="address">javascript:alert(1)',
-        '<span class="marker">1.</span>',
-        '<span class="marker">•</span>',
+        '<span class="marker">1.</span>', '<span class="marker">•</span>',
         '<pre class="md-pre" dir="auto">**code** &lt;script&gt;',
         '<blockquote class="md-quote" dir="auto">quoted</blockquote>',
-    ):
+    ):  # fmt: skip
         assert shown in view, shown
     assert re.search(r"<strong><mark [^>]*>bell</mark> at last</strong>", view)
     assert "javascript:" not in "".join(re.findall(r'href="[^"]*"', page))

@@ -1,7 +1,5 @@
 """Bins and their drawing."""
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_right
 from itertools import pairwise

@@ -1,15 +1,15 @@
 """A small run to report on, and a reader of the page it makes."""
 
-from __future__ import annotations
-
 import base64
 import gzip
+import hashlib
 import json
+import re
+import shutil
+import subprocess
 from html.parser import HTMLParser
-from pathlib import Path
 
 from grice.data import (
-    Conversation,
     FeatureEvidence,
     KnownTail,
     Score,
@@ -36,35 +36,48 @@ MEAN = Estimate(0.5, 0.45, 0.56, 0.95, 7, "mean")
 LENGTH = column("length", "How long is the reply?", high=float("inf"), neutral=0.0)
 
 
+EVIL = "</script><script>document.documentElement.className='owned'</script><b onclick=x>"
+BROWSER = (
+    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+)
+
+
+def browsed(address, folder, *more):
+    """Return what a browser without a window prints: the page as it has built it."""
+    words = [
+        "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync",
+        "--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage",
+        f"--user-data-dir={folder / 'profile'}", "--virtual-time-budget=2000", "--dump-dom",
+    ]  # fmt: skip
+    command = [BROWSER, *words, *more, address]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+
+
 class Page(HTMLParser):
     """What a browser's parser finds: start tags with attributes, and text inside scripts."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text):
         super().__init__(convert_charrefs=True)
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.scripts: dict[str, str] = {}
-        self.script = ""
-        self.style = ""
-        self.text = ""
-        self._inside = ""
-        self._id: str | None = None
+        self.tags, self.scripts = [], {}
+        self.sources = {"style": [], "script": []}
+        self.text = self._inside = ""
+        self._id = None
         self.feed(text)
 
     def handle_starttag(self, tag, attrs):
         self.tags.append((tag, dict(attrs)))
-        if tag in ("script", "style"):
+        if tag in self.sources:
             self._inside, self._id = tag, dict(attrs).get("id")
+            self.sources[tag] += [""] * (self._id is None)
 
     def handle_endtag(self, tag):
-        if tag in ("script", "style"):
+        if tag in self.sources:
             self._inside = ""
 
     def handle_data(self, data):
-        if self._inside == "style":
-            self.style += data
-        elif self._inside == "script" and self._id is None:
-            self.script += data
-        elif self._inside == "script":
+        if self._inside and self._id is None:
+            self.sources[self._inside][-1] += data
+        elif self._inside:
             self.scripts[self._id] = self.scripts.get(self._id, "") + data
         else:
             self.text += data
@@ -91,38 +104,49 @@ class Page(HTMLParser):
         return [json.loads(line) for chunk in self.chunks for line in chunk.split(b"\n")]
 
 
-def score(
-    conversation: Conversation, turn: int | None, panel: ScoreColumn, value: float | None, **rest
-):
+def assert_allows_by_hash(text):
+    """Check that a page runs and styles by what is in it alone, and asks for nothing else."""
+    page = Page(text)
+    [policy] = [each["content"] for _, each in page.tags
+                if each.get("http-equiv") == "Content-Security-Policy"]  # fmt: skip
+    allowed = {name: set(values) for name, *values in map(str.split, policy.split(";"))}
+    for place in ("default-src", "base-uri", "form-action"):
+        assert allowed[place] == {"'none'"}
+    for kind, sources in page.sources.items():
+        digests = [hashlib.sha256(source.encode()).digest() for source in sources]
+        hashes = {f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests}
+        assert allowed[f"{kind}-src"] == (hashes or {"'none'"})
+        assert not any(re.search(r"url\(|@import", source) for source in sources)
+    for tag, attributes in page.tags:
+        assert not any(name == "style" or name.startswith("on") for name in attributes), tag
+        for name in ("src", "srcset", "href", "action", "formaction", "data", "poster"):
+            asked = attributes.get(name, "data:,")
+            assert asked == "data:," or asked.startswith("#"), (tag, name)
+
+
+def score(conversation, turn, panel, value, **rest):
     fields = {"status": "ok", "reason": None, "flags": (), "evidence": ()}
     fields |= {"signature": panel.signature, "meta": conversation.meta} | rest
     return Score(conversation.id, turn, panel.name, value, **fields)
 
 
-def summary(
-    *panels: ScoreColumn, conversations: int = 1, skipped: int = 0, problems: tuple[str, ...] = ()
-) -> Summary:
-    totals = tuple(
-        MetricSummary(panel.name, MEAN, {"ok": 7, "abstained": 2}, (), panel.signature)
-        for panel in panels
-    )
+def summary(*panels, conversations=1, skipped=0, problems=()):
+    counts = {"ok": 7, "abstained": 2}
+    totals = tuple(MetricSummary(each.name, MEAN, counts, (), each.signature) for each in panels)
     return Summary(conversations, 4 * conversations, totals, skipped, problems)
 
 
-def write(
-    path: Path, items, *panels: ScoreColumn, title="Trial", skipped=0, problems=(), **rest
-) -> Page:
+def write(path, items, *panels, title="Trial", skipped=0, problems=(), **rest):
     """Write a report of (conversation, scores) pairs and read it back."""
     writer = ReportWriter(path, title=title, metrics=panels, **rest)
-    count = 0
+    items = list(items)
     for conversation, scores in items:
         writer.add(conversation, scores)
-        count += 1
-    writer.close(summary(*panels, conversations=count, skipped=skipped, problems=problems))
+    writer.close(summary(*panels, conversations=len(items), skipped=skipped, problems=problems))
     return Page(path.read_text(encoding="utf-8"))
 
 
-def cooking_scores(talk: Conversation) -> list[Score]:
+def cooking_scores(talk):
     """Return scores of the conversation about cooking, one of each status and kind of evidence."""
     triple = Triple("I love to cook", "xWant", "make pasta", Span(1, 0, 9), Span(1, 13, 23))
     known = KnownTail("PersonX cooks", "to eat", 0.7123456, 0.6, "atomic2020")
