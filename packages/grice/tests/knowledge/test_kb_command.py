@@ -102,7 +102,10 @@ def test_triples_of_your_own_are_merged_with_the_shipped_ones(grice):
     [
         (["tails", "PersonX runs", "xwant"], "did you mean 'xWant'"),
         (["tails", "PersonX runs", "xWant", "--kb", "none.tsv"], "none.tsv: no such file"),
-        (["info", "wrong.tsv"], "wrong.tsv:2: unknown relation 'xWnt'; did you mean 'xWant'?"),
+        (
+            ["info", "wrong.tsv"],
+            "wrong.tsv:2: schema 'atomic2020' has no relation 'xWnt'; did you mean 'xWant'?",
+        ),
         (["info", "builtin:atmic"], "did you mean 'atomic'"),
         (["info", "builtin:encoder"], "is not a knowledge base"),
         (["find", " "], "no search words: give some"),

@@ -97,7 +97,7 @@ def test_a_mean_that_the_metric_moves_beyond_a_bound_is_the_bound_with_an_interv
     ([1, 2, 3], [1], {"groups": [1, 2, 3]}, "both groups and unlabelled_groups"),
     ([1, 2, 3], [1], {"groups": [1, 2], "unlabelled_groups": [1]}, "found 3 for 4 items"),
     ([1, 2, 3], [1], {"groups": [1, 2], "unlabelled_groups": [1, 2]}, "found 2 for 3 items"),
-    ([0, 1, 3], [1], {"bounds": (0, 1)}, "3 lies beyond"),
+    ([0, 1, 3], [1], {"bounds": (0, 1)}, "3 lies outside"),
 ])  # fmt: skip
 def test_labels_that_give_no_mean_are_refused(labels, unlabelled, options, message):
     with pytest.raises(InputError, match=message):
@@ -167,7 +167,7 @@ def test_a_radius_of_too_few_items_is_the_whole_scale():
 
 
 def test_scale_says_what_it_cannot():
-    with pytest.raises(InputError, match="rating of 6 lies outside the scale 1 to 5"):
+    with pytest.raises(InputError, match="6 lies outside of the bounds 1 to 5"):
         stats.fit_human_scale([1, 2, 3, 4], [1, 2, 3, 6], scale=(1, 5))
     with pytest.raises(InputError, match="2 conversations with both values"):
         stats.fit_human_scale([1, 2, 3, 4], [1, 2, 3, 4], scale=(1, 5), groups="aabb")

@@ -494,7 +494,7 @@ def read_triples(path: Path, schema: Schema) -> list[Triple]:
 
 
 def _triple(row: object, schema: Schema, source: str) -> Triple:
-    """Return the triple of a row; InputError states all its problems."""
+    """Return the triple of a row; InputError states its first problem."""
     if not isinstance(row, dict):
         raise InputError("a JSON object is needed")
     missing = [name for name in COLUMNS[:3] if not isinstance(row.get(name), str)]
@@ -504,16 +504,8 @@ def _triple(row: object, schema: Schema, source: str) -> Triple:
     head, relation, tail = (" ".join(row[name].split()) for name in COLUMNS[:3])
     stated = str(row.get("source") or "").strip() or source
     triple = schema.renamed(Triple(head, relation, tail, source=stated))
-    known = triple.relation in schema.relations
-    hint = did_you_mean(triple.relation, schema.relations)
-    problems = [] if known else [f"unknown relation {triple.relation!r}{hint}"]
+    _ = schema[triple.relation]  # raises InputError for an unknown one
     for name, text in (("head", triple.head), ("tail", triple.tail)):
-        if not text:
-            problems.append(f"empty {name}")
-        if len(text) > MAX_LENGTH:
-            problems.append(
-                f"{name} of {len(text):,} characters; at most {MAX_LENGTH:,} are allowed"
-            )
-    if problems:
-        raise InputError("; ".join(problems))
+        if not 1 <= len(text) <= MAX_LENGTH:
+            raise InputError(f"{name} of {len(text):,} characters; 1 to {MAX_LENGTH:,} are allowed")
     return triple

@@ -189,16 +189,13 @@ def fit_human_scale(
             outside the scale.
     """
     check_level(level)
-    low, high = scale
     (x, y), conversations = complete_items({"metric": metric, "human": human}, groups)
     codes = np.arange(len(x)) if conversations is None else conversations
     units = int(codes.max(initial=-1)) + 1
     if units < 4:
         unit = "items" if groups is None else "conversations"
         raise InputError(f"{units} {unit} with both values; at least four are needed")
-    if y.min() < low or y.max() > high:
-        outside = y.min() if y.min() < low else y.max()
-        raise InputError(f"a rating of {outside:g} lies outside the scale {low:g} to {high:g}")
+    check_bounds(y, scale)
     shaping = np.random.default_rng(seed).permutation(units) < units // 2
     shapes = shaping[codes]
     knots, ratings = _rising(x[shapes], y[shapes])
@@ -215,8 +212,8 @@ def fit_human_scale(
         tuple(map(float, ratings)),
         float(misses[order[enough]]) if enough < len(misses) else None,
         level,
-        float(low),
-        float(high),
+        float(scale[0]),
+        float(scale[1]),
         int(shapes.sum()),
         int((~shapes).sum()),
         None if groups is None else int(units - shaping.sum()),

@@ -36,7 +36,7 @@ def check_bounds(columns: Floats, bounds: Bounds | None) -> None:
         raise InputError(f"bounds={bounds}: the least possible value and a greater one are needed")
     beyond = columns[(columns < least) | (columns > most)]
     if len(beyond):
-        raise InputError(f"bounds={bounds}: {float(beyond[0]):g} lies beyond them")
+        raise InputError(f"{float(beyond[0]):g} lies outside of the bounds {least:g} to {most:g}")
 
 
 def complete_items(
