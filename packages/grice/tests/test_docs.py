@@ -141,7 +141,7 @@ def test_the_kind_and_the_scheme_of_the_documentation_work():
     names = {}
     exec(compile(python_blocks(DOCS / "plugins.md")[2], "plugins.md", "exec"), names)
     with ModelLoader(mode="exact", workers=1, cache=None) as models:
-        folder = names["length"].find("4")
+        folder = names["length"]("4")
         model = names["length_head"].open(folder, models)
     assert isinstance(model, PairClassifier)
     assert model.classify([Pair((), "I do"), Pair((), "I do not like it")]) == [0.5, 1.0]
