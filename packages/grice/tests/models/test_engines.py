@@ -277,20 +277,12 @@ def test_of_a_long_history_the_end_is_read_and_of_a_long_reply_the_beginning(mad
     assert sum(types) == 9
 
 
-def test_a_single_output_is_a_probability_by_itself(made):
+def test_a_single_output_is_a_probability_and_other_outputs_than_labels_are_refused(made):
     make, _ = made
     model = make(outputs=1, labels=["yes"])
     assert model.classify([Pair((), "run")])[0] == pytest.approx(1 / (1 + np.exp(-4)))
-
-
-def test_outputs_that_are_no_labels_are_refused(made):
-    make, _ = made
+    assert model.truncated(["run", "run " * 30]) == [False, True]
     with pytest.raises(ModelFolderError, match="3 outputs for the labels no, yes"):
         make(outputs=3).classify([Pair((), "run")])
     with pytest.raises(ModelFolderError, match="one of no, yes is needed, found 'maybe'"):
         make(positive="maybe")
-
-
-def test_what_is_too_long_to_be_read_whole_is_said(made):
-    make, _ = made
-    assert make().truncated(["run", "run " * 30]) == [False, True]

