@@ -71,7 +71,7 @@ class Service:
         metrics, talk = body.chosen(self.metrics), body.judged(self.limits)
         [scores] = await self.engine.score([talk], metrics)
         if not body.what_if:
-            return _json(bodies.Explained(scores))
+            return _json(bodies.Scored(scores))
 
         def changes() -> dict[str, object]:
             from grice.evaluation.perturbed import counterfactuals
@@ -81,7 +81,7 @@ class Service:
                 score.metric: counterfactuals(loaded[score.metric], talk, score) for score in scores
             }
 
-        return _json(bodies.Explained(scores, await self.engine.call(len(talk.turns), changes)))
+        return _json(bodies.Scored(scores, await self.engine.call(len(talk.turns), changes)))
 
     async def review(self, body: bodies.Reviewed) -> Response:
         """List the replies that a person should look at first."""

@@ -150,14 +150,11 @@ def _check_size(count: int, limits: Limits) -> None:
         raise Refused(413, what, where="conversations", do=do)
 
 
-class Scored(msgspec.Struct, frozen=True):
-    """Scores in the order of the turns and of the loaded metrics."""
+class Scored(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Scores in the order of the turns and of the loaded metrics.
 
-    scores: list[Score]
-
-
-class Explained(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Scores of one reply, and by metric the changes that would raise them."""
+    ``changes`` by metric are those that ``what_if`` asks for.
+    """
 
     scores: list[Score]
     changes: dict[str, Any] | None = None
@@ -169,7 +166,7 @@ class Failed(msgspec.Struct, frozen=True):
     error: dict[Literal["what", "where", "do"], str]
 
 
-ANSWERS = {"/score": Scored, "/explain": Explained, "/review": Review, "/rerank": Ranked}
+ANSWERS = {"/score": Scored, "/explain": Scored, "/review": Review, "/rerank": Ranked}
 """The body of an answer, by path."""
 
 
