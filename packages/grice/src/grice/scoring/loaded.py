@@ -54,7 +54,6 @@ if TYPE_CHECKING:
 
     from grice.data import Evidence, Turn
     from grice.metrics.declaration import Judges, Metric
-    from grice.models.folder import ModelFolder
     from grice.models.loader import ModelLoader
 
 EVERYBODY = "all"
@@ -201,7 +200,7 @@ def column_of(metric: Metric, signature: str) -> ScoreColumn:
 class LoadedMetric:
     """A metric that is ready to judge.
 
-    ``folders`` are those of its models and of all they depend on, each once.
+    ``asks_endpoint`` says whether it sends what it judges to an endpoint.
     """
 
     def __init__(
@@ -209,11 +208,12 @@ class LoadedMetric:
         metric: Metric,
         signature: Signature,
         arguments: Mapping[str, object],
-        folders: tuple[ModelFolder, ...] = (),
+        *,
+        asks_endpoint: bool = False,
     ) -> None:
         self.metric = metric
         self.signature = signature
-        self.folders = folders
+        self.asks_endpoint = asks_endpoint
         self._arguments = arguments
         self.column = column_of(metric, str(signature))
 
@@ -222,17 +222,12 @@ class LoadedMetric:
         """Its opened models by the name of the parameter."""
         return {name: self._arguments[name] for name in self.metric.models}
 
-    @property
-    def asks_endpoint(self) -> bool:
-        """Whether it sends what it judges to an endpoint."""
-        return any(folder.card.kind.startswith("openai-") for folder in self.folders)
-
     def with_models(self, **models: object) -> LoadedMetric:
         """Return the same metric with other models, which its signature says."""
         replaced = ("replaced", ",".join(sorted(models)))
         signature = self.signature._replace(settings=(*self.signature.settings, replaced))
         arguments = {**self._arguments, **models}
-        return LoadedMetric(self.metric, signature, arguments, self.folders)
+        return LoadedMetric(self.metric, signature, arguments, asks_endpoint=self.asks_endpoint)
 
     def judge(self, items: Sequence[Any]) -> list[Judgement]:
         """Return one judgement per response or conversation, in order.
@@ -330,7 +325,8 @@ def load_metric(metric: Metric, models: ModelLoader, options: Mapping[str, objec
     if used:
         settings.append(("mode", models.mode))
     signature = Signature(metric.name, metric.version, tuple(settings))
-    return LoadedMetric(metric, signature, arguments, tuple(map(models.folder, used)))
+    asks_endpoint = any(models.folder(name).card.kind.startswith("openai-") for name in used)
+    return LoadedMetric(metric, signature, arguments, asks_endpoint=asks_endpoint)
 
 
 # Failures.
