@@ -79,8 +79,9 @@ class Model:
     def __init__(self) -> None:
         self.asked: list[tuple[str, str, str]] = []
 
-    def piece_log_probabilities(self, prompts, texts, *, begin):
-        self.asked += zip(prompts, texts, begin, strict=True)
+    def token_log_probabilities(self, items):
+        self.asked += items
+        texts = [text for _, text, _ in items]
         return [[(piece, IN_PLACE[piece]) for piece in (*text.split(), "</s>")] for text in texts]
 
 

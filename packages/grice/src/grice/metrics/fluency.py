@@ -111,8 +111,8 @@ class FluencyModel:
     def _excess(self, texts: Iterable[str]) -> dict[str, list[float]]:
         """Return by how many nats each piece of a text is out of place."""
         distinct = list(dict.fromkeys(texts))
-        scored = self._generator.piece_log_probabilities(
-            [""] * len(distinct), distinct, begin=[self._begin] * len(distinct)
+        scored = self._generator.token_log_probabilities(
+            [("", text, self._begin) for text in distinct]
         )
         return {
             text: [max(0.0, self._unigrams[piece] - value - ALLOWED) for piece, value in pieces]

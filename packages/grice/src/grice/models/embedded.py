@@ -308,17 +308,10 @@ class EmbeddedGenerator(Engine):
             list(zip(prompts, texts, begin or [""] * len(prompts), strict=True)),
             lambda items: [
                 float(np.mean([value for _, value in tokens]))
-                for tokens in self._token_log_probabilities(items)
+                for tokens in self.token_log_probabilities(items)
             ],
             float,
         )
-
-    def piece_log_probabilities(
-        self, prompts: Sequence[str], texts: Sequence[str], *, begin: Sequence[str] | None = None
-    ) -> list[list[tuple[str, float]]]:
-        """Return the tokens of each text, its end included, each with its log probability."""
-        starts = begin or [""] * len(prompts)
-        return self._token_log_probabilities(list(zip(prompts, texts, starts, strict=True)))
 
     def _generated(
         self, items: Sequence[tuple[str, str]], count: int
@@ -347,10 +340,13 @@ class EmbeddedGenerator(Engine):
         run_batches(compute, batches, self.threads)
         return written
 
-    def _token_log_probabilities(
+    def token_log_probabilities(
         self, items: Sequence[tuple[str, str, str]]
     ) -> list[list[tuple[str, float]]]:
-        """Return the tokens of each text with their log probabilities."""
+        """Return the tokens of each text and its end, each with its log probability.
+
+        An item is a prompt, a text and the token that begins it.
+        """
         sources = [self._source(prompt) for prompt, _, _ in items]
         targets = [self._target(text, start) for _, text, start in items]
         scored: list[list[tuple[str, float]]] = [[] for _ in items]
