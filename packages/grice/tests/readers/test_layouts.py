@@ -297,6 +297,9 @@ def test_parlai_has_fields_and_escapes(reading):
     assert conversation.turns[2].references == ("three",)
 
 
+RULED = "A: a\n\nB: b\n%s\nA: c\nB: d\n"
+
+
 class TestTranscript:
     @pytest.mark.parametrize(("line", "time", "speaker"), [
         ("[12:30] Ann: Hi", "12:30", "Ann"), ("12:30 - Ann: Hi", "12:30", "Ann"),
@@ -316,19 +319,11 @@ class TestTranscript:
         [
             ("A: a\nB: b\n\n\nA: c\nB: d\n", {"chat:1": 2, "chat:5": 2}),
             ("A: a\n\nB: b\n\nA: c\n", {"chat:1": 3}),
-            *(
-                (f"A: a\n\nB: b\n{rule}\nA: c\nB: d\n", {"chat:1": 2, "chat:5": 2})
-                for rule in ("===", "----------", "***")
-            ),
-            *(
-                (f"A: a\n\nB: b\n{rule}\nA: c\nB: d\n", {"chat:1": 2, "next": 2})
-                for rule in ("# next", "## next", "=== next ===")
-            ),
+            *((RULED % rule, {"chat:1": 2, "chat:5": 2}) for rule in ("===", "-----", "***")),
+            *((RULED % head, {"chat:1": 2, "n": 2}) for head in ("# n", "## n", "=== n ===")),
         ],
     )
-    def test_blank_lines_rules_and_headings_separate_conversations(
-        self, reading, content, expected
-    ):
+    def test_rules_and_headings_separate_conversations(self, reading, content, expected):
         assert {each.id: len(each.turns) for each in reading(content)} == expected
 
     def test_lines_without_a_name_belong_to_the_turn_before(self, reading):
@@ -341,16 +336,9 @@ class TestTranscript:
         [conversation] = reading(f"A: a\n{line}\nB: b\n")
         assert spoken(conversation) == [("A", f"a\n{line}"), ("B", "b")]
 
-    @pytest.mark.parametrize(
-        "line",
-        [
-            "===a" + " " * 300_000 + "b",
-            "# " + " x" * 200_000,
-            " " * 300_000 + "x",
-            "A" + " " * 300_000 + ": x",
-        ],
-    )
+    @pytest.mark.parametrize("line", ["===a{}b", "# x{}x", "{}x", "A{}: x"])
     def test_long_lines_take_no_longer_than_their_length(self, reading, line):
+        line = line.format((" " if line[0] != "#" else " x") * 300_000)
         conversations = reading(f"A: a\n{line}\nB: b\n", format="transcript")
         assert conversations[-1].turns[-1].text == "b"
 

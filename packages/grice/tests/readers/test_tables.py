@@ -302,12 +302,6 @@ class TestArrow:
         assert len(first.turns) == (4 if "answer" in names else 2)
         assert list(grice.read(packed)) == [first, second]
 
-    def test_a_broken_row_is_named_by_its_number_and_the_others_are_read(self, write):
-        good, bad, last = grice.read(write([{"turns": TURNS}, {"turns": []}, {"turns": TURNS}]))
-        assert isinstance(bad, RecordError)
-        assert bad.line == 2
-        assert good.turns == last.turns
-
     @pytest.mark.parametrize(
         ("build", "found", "damaged", "broken"),
         [

@@ -199,9 +199,6 @@ def test_partial_correlation_takes_enough_items(x, y, covariate, message):
         stats.partial_correlation(x, y, [covariate])
 
 
-# Within contexts
-
-
 def test_correlation_within_contexts_leaves_constant_ones_out():
     x = [1, 2, 3, 3, 2, 1, 5, 5, 5, 1]
     y = [1, 2, 3, 1, 2, 3, 1, 2, 3, 1]
@@ -215,8 +212,6 @@ def test_correlation_within_contexts_leaves_constant_ones_out():
     assert alone.low is None
     assert "nothing of the spread" in alone.note
 
-
-# Correlations of several metrics with the same ratings
 
 MIX = np.linalg.cholesky([[1, 0.6, 0.3], [0.6, 1, 0.5], [0.3, 0.5, 1]]).T
 

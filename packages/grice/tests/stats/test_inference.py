@@ -113,9 +113,6 @@ def test_fewer_than_ten_labels_are_noted(labels, note):
     assert result.mean.note == note
 
 
-# The human scale
-
-
 def rated(n, seed, groups=None):
     rng = np.random.default_rng(seed)
     metric = rng.uniform(size=n)
