@@ -113,23 +113,21 @@ def test_triples_are_those_that_a_person_would_read(shipped, history, reply, rel
 
 
 def test_places_kinds_and_order_of_triples(extractor):
-    turns = {
-        "previous": "You look tired today.",
-        "reply": "I worked all night because I had to finish it. I will call you. You should rest.",
-    }
-    extraction = extracted(extractor, turns["reply"], turns["previous"])
-    names = [triple.relation for triple in extraction.triples]
+    previous = "You look tired today."
+    reply = "I worked all night because I had to finish it. I will call you. You should rest."
+    found = extracted(extractor, reply, previous).triples
+    names = [triple.relation for triple in found]
     assert len(names) == len(set(names)) <= len(RELATIONS)
-    confidences = [triple.confidence for triple in extraction.triples]
-    assert confidences == sorted(confidences, reverse=True)
-    for triple in extraction.triples:
+    assert found == tuple(sorted(found, key=lambda triple: -triple.confidence))
+    for triple in found:
         places = (triple.head_place, triple.tail_place)
-        assert all(turns[p.turn][p.start : p.end].strip() for p in places)
+        for place in places:
+            text = reply if place.turn == "reply" else previous
+            assert text[place.start : place.end].strip()
         assert triple.kind == ("single" if {p.turn for p in places} == {"reply"} else "pair")
         assert triple.head.startswith("PersonX")
         if triple.relation[0] in "xo":
-            person = "PersonY" if triple.relation[0] == "o" else "PersonX"
-            assert triple.tail.startswith(person)
+            assert triple.tail.startswith("PersonY" if triple.relation[0] == "o" else "PersonX")
 
 
 def test_each_kind_of_triple_alone(extractor, tagger):
@@ -141,13 +139,11 @@ def test_each_kind_of_triple_alone(extractor, tagger):
 
 
 def test_the_speaker_of_the_turn_before_decides_whose_event_it_is(extractor):
-    (other, same) = extractor.extract(
-        [ContextResponse("I lost my keys.", "I will find them.", same) for same in (False, True)],
-        least=0.0,
-    )
-    assert triples(other)["oWant"] == ("PersonX loses PersonX's keys", "PersonY wants to find them")
-    assert "xWant" not in triples(other)
-    assert triples(same)["xWant"] == ("PersonX loses PersonX's keys", "PersonX finds them")
+    asked = [ContextResponse("I lost my keys.", "I will find them.", s) for s in (False, True)]
+    other, same = map(triples, extractor.extract(asked, least=0.0))
+    assert other["oWant"] == ("PersonX loses PersonX's keys", "PersonY wants to find them")
+    assert "xWant" not in other
+    assert same["xWant"] == ("PersonX loses PersonX's keys", "PersonX finds them")
 
 
 def test_triples_of_the_given_confidence_are_returned(extractor):

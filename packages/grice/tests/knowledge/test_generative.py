@@ -43,14 +43,10 @@ class Written:
         return [self.probabilities[key] for key in zip(prompts, texts, begin, strict=True)]
 
 
-def folder_of(tmp_path, **settings):
+def knowledge_of(tmp_path, generator, **settings):
     stated = {"schema": "atomic2020", "given": 2.0, "usual": -1.0, "bias": 0.5, **settings}
-    return ModelFolder(
-        tmp_path, Card("tiny", "generative-knowledge", "1", "-", "-", {}, settings=stated), "0"
-    )
-
-
-def knowledge_of(folder, generator):
+    card = Card("tiny", "generative-knowledge", "1", "-", "-", {}, settings=stated)
+    folder = ModelFolder(tmp_path, card, "0")
     return GenerativeKnowledge(folder, read_settings(folder, GenerativeSettings), generator)
 
 
@@ -90,7 +86,7 @@ def test_persons_have_one_spelling_and_other_letters_stay():
 def test_written_tails_are_spelled_out_and_none_says_the_same_twice(tmp_path):
     texts = ("to see persony ' s mother", "see persony ' s mother", ",", "don ' t know", "to rest")
     generator = Written(texts)
-    tails = knowledge_of(folder_of(tmp_path), generator).tails(["x runs"], ["xWant"], 3)
+    tails = knowledge_of(tmp_path, generator).tails(["x runs"], ["xWant"], 3)
     assert [tail.tail for tail in tails[0]] == ["to see PersonY's mother", "don't know", "to rest"]
     assert tails[0][0] == KnownTail("x runs", "to see PersonY's mother", 1.0, 0.0, "tiny")
     assert generator.asked == [("PersonX runs", "<xWant>")]
@@ -98,7 +94,7 @@ def test_written_tails_are_spelled_out_and_none_says_the_same_twice(tmp_path):
 
 def test_an_event_asked_for_twice_is_written_once(tmp_path):
     generator = Written(("to rest",))
-    knowledge = knowledge_of(folder_of(tmp_path), generator)
+    knowledge = knowledge_of(tmp_path, generator)
     first, second, third = knowledge.tails(["x runs", "PersonX runs.", " "], ["xWant"] * 3, 1)
     assert (first[0].tail, second[0].tail, third) == ("to rest", "to rest", [])
     assert first[0].head == "x runs"
@@ -108,7 +104,7 @@ def test_an_event_asked_for_twice_is_written_once(tmp_path):
 def test_plausibility_is_logistic_in_both_likelihoods(tmp_path):
     given = ("PersonX runs", "tired", "<xReact>"), -1.0
     usual = ("", "tired", "<xReact>"), -3.0
-    knowledge = knowledge_of(folder_of(tmp_path), Written((), [given, usual]))
+    knowledge = knowledge_of(tmp_path, Written((), [given, usual]))
     triples = [Triple("PersonX runs", "xReact", "PersonX feels tired"), Triple("", "xReact", "x")]
     value, nothing = knowledge.plausibility(triples)
     assert value == pytest.approx(1 / (1 + math.exp(-(2.0 * -1.0 - 1.0 * -3.0 + 0.5))), abs=1e-6)
@@ -116,13 +112,13 @@ def test_plausibility_is_logistic_in_both_likelihoods(tmp_path):
 
 
 def test_what_cannot_be_asked_is_refused(tmp_path):
-    knowledge = knowledge_of(folder_of(tmp_path), Written(("to rest",)))
+    knowledge = knowledge_of(tmp_path, Written(("to rest",)))
     with pytest.raises(InputError, match=r"'xWnat'; did you mean 'xWant'"):
         knowledge.tails(["PersonX runs"], ["xWnat"], 1)
     with pytest.raises(InputError, match="xWnat"):
         knowledge.plausibility([Triple("PersonX runs", "xWnat", "to rest")])
     with pytest.raises(ModelFolderError, match=r"settings\.usual"):
-        knowledge_of(folder_of(tmp_path, usual="much"), Written())
+        knowledge_of(tmp_path, Written(), usual="much")
     assert knowledge.tails([], [], 1) == []
     assert knowledge.plausibility([]) == []
 
@@ -156,13 +152,12 @@ def test_both_modes_give_the_same_tails():
 
 
 def test_the_relation_and_the_head_matter(shipped):
-    head = HEADS[0]
-    by_relation = shipped.tails([head] * 2, ["xReact", "xNeed"], 5)
-    assert {t.tail for t in by_relation[0]}.isdisjoint(t.tail for t in by_relation[1])
-    fired, lottery = shipped.tails(list(HEADS[:2]), ["xReact"] * 2, 5)
-    assert {"sad", "upset", "angry"} & {tail.tail for tail in fired}
-    assert {"happy", "excited"} & {tail.tail for tail in lottery}
-    assert "happy" not in {tail.tail for tail in fired}
+    reactions, needs = shipped.tails([HEADS[0]] * 2, ["xReact", "xNeed"], 5)
+    assert {t.tail for t in reactions}.isdisjoint(t.tail for t in needs)
+    fired, lottery = ({t.tail for t in shipped.tails([h], ["xReact"], 5)[0]} for h in HEADS[:2])
+    assert {"sad", "upset", "angry"} & fired
+    assert {"happy", "excited"} & lottery
+    assert "happy" not in fired
 
 
 @pytest.mark.parametrize(

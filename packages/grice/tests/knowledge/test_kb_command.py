@@ -59,26 +59,24 @@ def scores_in(path):
 
 
 def test_the_shipped_knowledge_can_be_looked_into(grice):
+    def rows(*words):
+        return [json.loads(line) for line in grice("kb", *words, "--json")[1].splitlines()]
+
     _, out, _ = grice("kb", "info")
     assert "236,814" in out
     assert "HinderedBy" in out
-    _, out, _ = grice("kb", "tails", "PersonX bakes the cake", "xWant", "-k", "3", "--json")
-    tails = [json.loads(line) for line in out.splitlines()]
+    tails = rows("tails", "PersonX bakes the cake", "xWant", "-k", "3")
+    assert [tail["head"] for tail in tails].index("PersonX bakes the cake") == 0
     assert len(tails) == 3
-    assert tails[0]["head"] == "PersonX bakes the cake"
-    _, out, _ = grice("kb", "find", "bakes", "cake", "-k", "2", "--json")
-    for line in out.splitlines():
-        triple = json.loads(line)
-        assert "cake" in f"{triple['head']} {triple['tail']}"
-    _, out, _ = grice("kb", "find", "--exact", "personx bakes the CAKE", "-k", "2", "--json")
-    assert {json.loads(line)["head"] for line in out.splitlines()} == {"PersonX bakes the cake"}
-    _, out, _ = grice("kb", "tails", "PersonX bakes a cake", "xWant", "--like", "to have dessert",
-                      "-k", "2", "--json")  # fmt: skip
-    first, second = (json.loads(line) for line in out.splitlines())
+    for row in rows("find", "bakes", "cake", "-k", "2"):
+        assert "cake" in f"{row['head']} {row['tail']}"
+    found = rows("find", "--exact", "personx bakes the CAKE", "-k", "2")
+    assert {row["head"] for row in found} == {"PersonX bakes the cake"}
+    like = ("--like", "to have dessert", "-k", "2")
+    first, second = rows("tails", "PersonX bakes a cake", "xWant", *like)
     assert first["tail"] == "to eat dessert"
     assert first["tail_similarity"] > second["tail_similarity"]
-    _, out, _ = grice("kb", "find", "--near", "PersonX", "bakes", "cakes", "-k", "2")
-    assert "cake" in out
+    assert "cake" in grice("kb", "find", "--near", "PersonX", "bakes", "cakes", "-k", "2")[1]
 
 
 def test_triples_of_your_own_are_merged_with_the_shipped_ones(grice):

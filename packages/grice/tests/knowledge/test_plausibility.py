@@ -4,6 +4,7 @@ import random
 
 import numpy as np
 import pytest
+from scipy.special import logit
 
 from grice.data import KnownTail, Triple
 from grice.errors import InputError, ModelFolderError
@@ -32,14 +33,9 @@ def folder(tmp_path, encoder):
 
     folder = tmp_path / "tiny"
     folder.mkdir()
-    Bilinear(
-        matrix(size, shared + 2 * rank),
-        matrix(size, shared + 2 * rank),
-        cosine=matrix(2),
-        scale=matrix(2),
-        bias=matrix(2),
-        shared=shared,
-    ).save(folder / "plausibility.npz")
+    maps = (matrix(size, shared + 2 * rank) for _ in range(2))
+    singles = {name: matrix(2) for name in ("cosine", "scale", "bias")}
+    Bilinear(*maps, **singles, shared=shared).save(folder / "plausibility.npz")
     return folder
 
 
@@ -64,12 +60,7 @@ def test_a_known_tail_moves_the_score_by_its_similarity(head):
     plain = head.plausibility([triple])[0]
     less, same, more, none = head.plausibility([triple] * 4, [*known, None])
     assert same == none == plain
-
-    def logit(value):
-        return np.log(value / (1 - value))
-
-    assert logit(more) - logit(plain) == pytest.approx(1.0, abs=1e-3)
-    assert logit(less) - logit(plain) == pytest.approx(-0.5, abs=1e-3)
+    assert logit([more, less]) - logit(plain) == pytest.approx([1.0, -0.5], abs=1e-3)
 
 
 def test_a_relation_that_was_not_learned_is_an_error(head):
@@ -101,20 +92,15 @@ def shipped():
     return head_of(open_folder("plausibility"), encoder)
 
 
-def test_the_shipped_head_tells_sense_from_nonsense(shipped):
-    sense = [
-        Triple("PersonX is hungry", "xWant", "to eat"),
-        Triple("PersonX wins the race", "xReact", "proud"),
-        Triple("PersonX goes swimming", "HinderedBy", "the pool is closed"),
-        Triple("PersonX insults PersonY", "oReact", "angry"),
-    ]
-    tails = ["to paint the house", "hungry", "PersonX bakes bread", "sleepy"]
-    nonsense = [
-        Triple(triple.head, triple.relation, tail)
-        for triple, tail in zip(sense, tails, strict=True)
-    ]
-    good, bad = shipped.plausibility(sense), shipped.plausibility(nonsense)
-    assert all(g > b for g, b in zip(good, bad, strict=True))
+@pytest.mark.parametrize(("head", "relation", "sense", "nonsense"), [
+    ("PersonX is hungry", "xWant", "to eat", "to paint the house"),
+    ("PersonX wins the race", "xReact", "proud", "hungry"),
+    ("PersonX goes swimming", "HinderedBy", "the pool is closed", "PersonX bakes bread"),
+    ("PersonX insults PersonY", "oReact", "angry", "sleepy"),
+])  # fmt: skip
+def test_the_shipped_head_tells_sense_from_nonsense(shipped, head, relation, sense, nonsense):
+    good, bad = shipped.plausibility([Triple(head, relation, tail) for tail in (sense, nonsense)])
+    assert good > bad
 
 
 def test_the_shipped_answers_do_not_depend_on_batch_mates(shipped):

@@ -82,11 +82,6 @@ def knowledge(build, encoder):
     return StoredKnowledge(open_folder(build(KNOWN)), encoder)
 
 
-@pytest.fixture
-def store(knowledge):
-    return knowledge
-
-
 WORDS = ("bakes", "buys", "paints", "drops", "old", "new", "red", "cake", "house", "train", "boat")
 
 
@@ -95,15 +90,15 @@ def events(seed, count, words=4):
     return sorted({f"PersonX {' '.join(draw.sample(WORDS, words))}" for _ in range(count)})
 
 
-def test_known_tails_have_their_source_and_come_once(store):
-    assert len(store) == 5
-    assert store.tails_of("PersonX bakes a cake", "xWant") == [KNOWN[0], KNOWN[1]]
-    assert store.tails_of("PersonX bakes a cake", "xWant", 1) == [KNOWN[0]]
-    assert store.tails_of("personx bakes a cake ", "xReact") == [KNOWN[2]]
-    assert store.tails_of("PersonX flies", "xWant") == []
-    assert store.tails_of("PersonX bakes a cake", "xNeed") == []
+def test_known_tails_have_their_source_and_come_once(knowledge):
+    assert len(knowledge) == 5
+    assert knowledge.tails_of("PersonX bakes a cake", "xWant") == [KNOWN[0], KNOWN[1]]
+    assert knowledge.tails_of("PersonX bakes a cake", "xWant", 1) == [KNOWN[0]]
+    assert knowledge.tails_of("personx bakes a cake ", "xReact") == [KNOWN[2]]
+    assert knowledge.tails_of("PersonX flies", "xWant") == []
+    assert knowledge.tails_of("PersonX bakes a cake", "xNeed") == []
     with pytest.raises(InputError, match="did you mean 'xWant'"):
-        store.tails_of("PersonX bakes a cake", "xwants")
+        knowledge.tails_of("PersonX bakes a cake", "xwants")
 
 
 @pytest.mark.parametrize("own", [False, True])
@@ -170,14 +165,14 @@ def test_the_shipped_store_holds_everyday_events(encoder):
     assert store.tails_of("PersonX accepts the dare", "xWant")
 
 
-def test_own_triples_come_first_and_once(store):
+def test_own_triples_come_first_and_once(knowledge):
     own = [
         Triple("personx bakes a cake", "xWant", "to share it", source="me"),
         Triple("PersonX naps", "xReact", "proud", source="me"),
     ]
-    merged = store.with_triples(own, "own")
-    assert merged.identity == f"own+{store.identity}"
-    assert (len(merged), len(store)) == (6, 5)
+    merged = knowledge.with_triples(own, "own")
+    assert merged.identity == f"own+{knowledge.identity}"
+    assert (len(merged), len(knowledge)) == (6, 5)
     tails = merged.tails_of("PersonX bakes a cake ", "xWant")
     assert [triple.source for triple in tails] == ["me", "atomic2020"]
     assert merged.find(["proud"], 9) == [own[1], KNOWN[2]]
@@ -186,19 +181,6 @@ def test_own_triples_come_first_and_once(store):
     assert merged.exact("PROUD", 1) == [own[1]]
     assert merged.counts("relation") == {"xWant": 3, "xReact": 3, "oReact": 1}
     assert merged.counts("source") == {"atomic2020": 1, "atomic2018": 4, "me": 2}
-
-
-def test_an_own_triple_changes_results_for_similar_heads_only(knowledge):
-    triples = [
-        Triple("PersonX bakes a cake", "xWant", "PersonX wants to sell it"),
-        Triple("PersonX misses the train", "xReact", "PersonX feels annoyed"),
-    ]
-    before = knowledge.best_known(triples)
-    new = Triple("PersonX bakes a cake", "xWant", "to sell it", source="shop")
-    after = knowledge.with_triples([new], "more").best_known(triples)
-    assert after[0].source == "shop"
-    assert after[0].tail_similarity > before[0].tail_similarity
-    assert after[1:] == before[1:]
 
 
 def test_own_triples_never_make_known_ones_less_similar(build, encoder):

@@ -9,16 +9,7 @@ from hypothesis import strategies as st
 
 from grice.cli import main
 from grice.data import Conversation, Turn
-from grice.errors import InputError
-from grice.perturb import (
-    MIXTURES,
-    Material,
-    Perturbed,
-    find_perturbations,
-    mixture,
-    perturb,
-    perturbation,
-)
+from grice.perturb import Material, Perturbed, find_perturbations, mixture, perturb, perturbation
 from grice.perturb.wording import negated
 
 TALK = (
@@ -83,9 +74,8 @@ def test_nothing_to_break_gives_nothing_rather_than_the_same(kind, turns):
 @given(turns=st.lists(st.text(max_size=40), max_size=6), seed=st.integers(0, 99))
 def test_any_text_is_broken_or_left_out(kind, turns, seed):
     whole = conversation(turns)
-    perturbed = perturb(
-        whole, kind, seed=seed, material=Material([whole, conversation(OTHER, "o")])
-    )
+    material = Material([whole, conversation(OTHER, "o")])
+    perturbed = perturb(whole, kind, seed=seed, material=material)
     if perturbed is not None:
         assert perturbed.conversation.turns != whole.turns
         assert len(perturbed.conversation.turns) == len(whole.turns)
@@ -96,12 +86,8 @@ def test_orders_keep_all_texts_and_who_speaks_when(kind):
     perturbed = perturb(conversation(), kind, material=MATERIAL)
     assert sorted(texts(perturbed.conversation)) == sorted(TALK)
     assert [turn.speaker for turn in perturbed.conversation.turns] == list("ABABABAB")
-
-
-def test_one_speaker_alone_is_shuffled():
-    perturbed = perturb(conversation(), "speaker-order", seed=1)
     places = {place % 2 for change in perturbed.changes for place in change.turns}
-    assert len(places) == 1
+    assert kind != "speaker-order" or len(places) == 1
 
 
 @pytest.mark.parametrize(("text", "opposite"), [
@@ -127,10 +113,14 @@ def test_a_contradiction_is_added_to_a_later_turn_of_the_same_speaker():
         assert earlier % 2 == place % 2
 
 
+def first_turns(kind, seeds, text):
+    """Return the first turns of all variants of a conversation."""
+    whole = conversation((text, "Me too."))
+    return {perturb(whole, kind, seed=seed).conversation.turns[0].text for seed in range(seeds)}
+
+
 def test_verbs_agree_with_whom_a_pronoun_now_points_to():
-    turns = ("He is late and he doesn't call.", "ok")
-    variants = {perturb(conversation(turns), "coreference", seed=seed).conversation.turns[0].text
-             for seed in range(40)}  # fmt: skip
+    variants = first_turns("coreference", 40, "He is late and he doesn't call.")
     assert "They are late and they don't call." in variants
     assert "I am late and I don't call." in variants
     assert not any("They is" in text or "she don't" in text for text in variants)
@@ -145,12 +135,7 @@ def test_irrelevant_words_come_from_other_turns_and_keep_their_form():
 
 
 def test_engagement_goes_with_the_question():
-    turns = ("I like tea. What about you?", "Me too.")
-    variants = {
-        perturb(conversation(turns), "decreased-engagement", seed=seed).conversation.turns[0].text
-        for seed in range(9)
-    }
-    assert "I like tea." in variants
+    assert "I like tea." in first_turns("decreased-engagement", 9, "I like tea. What about you?")
 
 
 def test_a_mixture_of_ones_own():
@@ -161,12 +146,6 @@ def test_a_mixture_of_ones_own():
     ]
     assert {"turn-order", "contradiction"} in kinds
     assert {"turn-order"} in kinds
-
-
-def test_every_kind_of_a_mixture_exists():
-    known = set(find_perturbations())
-    for _, _, kinds in MIXTURES.values():
-        assert set(kinds.split()) <= known
 
 
 def test_a_perturbation_of_ones_own():
@@ -180,19 +159,14 @@ def test_a_perturbation_of_ones_own():
     assert shout.summary == "Shout."
 
 
-def test_an_unknown_kind_is_named():
-    with pytest.raises(InputError, match=r"contradicton.*did you mean.*contradiction"):
-        perturb(conversation(), "contradicton")
-
-
 def test_the_command_writes_broken_conversations_that_can_be_read_again(tmp_path, capsys):
     file, out = tmp_path / "chat.txt", tmp_path / "out.jsonl"
     file.write_text("".join(f"{'AB'[i % 2]}: {text}\n" for i, text in enumerate(TALK)))
     arguments = ["perturb", str(file), "--kind", "contradiction", "--kind", "section-replacement"]
     assert main([*arguments, "-o", str(out)]) == 0
     messages = capsys.readouterr().err
-    assert "contradiction: 1 of 1 conversation broken" in messages
-    assert "section-replacement: 0 of 1 conversation broken; nothing to break in 1" in messages
+    assert "contradiction: 1 of 1" in messages
+    assert "section-replacement: 0 of 1" in messages
     [line] = out.read_text().splitlines()
     meta = json.loads(line)["meta"]
     assert meta["perturbation"] == "contradiction"
@@ -200,4 +174,5 @@ def test_the_command_writes_broken_conversations_that_can_be_read_again(tmp_path
     assert main(["perturb", str(out), "--kind", "turn-order"]) == 0
     assert main(["perturb"]) == 0
     assert "decreased-engagement" in capsys.readouterr().out
-    assert main(["perturb", str(file), "--kind", "nonsense"]) == 2
+    assert main(["perturb", str(file), "--kind", "contradicton"]) == 2
+    assert "did you mean 'contradiction'" in capsys.readouterr().err

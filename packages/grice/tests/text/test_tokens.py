@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from grice.text import tokens
+from grice.text.lexicon import Word, look_up
 
 TEXT = "Don't re-read it: 1,5 km, e.g. Müller’s_map…\nWow!"
 FOUND = {
@@ -35,7 +36,9 @@ def test_sentences():
     assert parts == ["It rains. ", "Really?\n", "Yes… ", "e.", "g. ", "here.", ""]
 
 
-def test_characters():
-    assert tokens.WORD_CHARACTER.search("… é")
-    assert not tokens.WORD_CHARACTER.search("…!")
-    assert not tokens.LATIN_ALPHANUMERIC.search("é_")
+def test_a_word_has_its_readings_and_lemmas():
+    assert look_up("saw") == Word("nv", ("see", "saw"), "saws", ("sawn",))
+    assert (look_up("went").lemmas, look_up("go").third) == (("go",), "goes")
+    assert "gone" in look_up("go").participles
+    assert "r" in look_up("quickly").readings
+    assert look_up("zzxqy") == look_up("") == look_up("\x00") == Word()
