@@ -245,14 +245,12 @@ class SystemLevel(NamedTuple):
     """A metric judged by the means of systems.
 
     Attributes:
-        metric: Mean of the metric per system.
         correlation: Of the means with the mean ratings, its interval for systems as a sample of
             all possible ones.
         accuracy: Share of system pairs that the metric puts in the order of the ratings, its
             interval for items as a sample.
     """
 
-    metric: dict[str, float]
     correlation: Estimate
     accuracy: Estimate
 
@@ -273,15 +271,13 @@ def system_level(
     Raises:
         InputError: If there are fewer than two systems, or all means are the same.
     """
-    labels = list(systems)
-    codes = group_codes(labels, len(metric))
+    codes = group_codes(systems, len(metric))
     columns = {"metric": metric, "human": human, "system": codes.astype(np.float64)}
     (x, y, code), _ = complete_items(columns, None)
     present = np.unique(code)
     count = len(present)
     if count < 2:
         raise InputError(f"{count} system with both values; at least two are needed")
-    name_of = {int(code): str(label) for code, label in zip(codes, labels, strict=True)}
     member = (code[:, None] == present).astype(np.float64)
     first, second = ((column @ member) / member.sum(axis=0) for column in (x, y))
     for name, means in (("metric", first), ("human", second)):
@@ -302,7 +298,6 @@ def system_level(
 
     drawn = resample(right_order, len(x), kind="percentile", seed=seed)
     return SystemLevel(
-        {name_of[int(code)]: float(mean) for code, mean in zip(present, first, strict=True)},
         _analytic(first, second, value, what, kind=kind, unit="system"),
         estimate(drawn, what="pairwise accuracy of systems"),
     )
