@@ -311,13 +311,15 @@ def test_a_model_folder_is_copied_and_scores(relevance, chat, capsys):
     ("words", "message"),
     [
         (["hf:Team/Tiny@main", "--licence", "MIT"], "all 40 of its hexadecimal digits"),
+        ([REFERENCE, "--licence", "MIT", "--file", "../../x"], "no path of a file"),
+        ([REFERENCE, "--licence", "MIT", "--file", "/etc/hosts"], "no path of a file"),
         (["{gguf}"], "--licence Apache-2.0"),
         (["{gguf}", "--licence", "MIT", "--name", "../x"], "is no name of a model"),
         (["{gguf}", "--licence", "MIT", "--name", "mine"], "grice models rm mine"),
         (["{gguf}", "--licence", "MIT"], "cut off"),
         (["nothing.txt", "--licence", "MIT"], "no source of a model"),
     ],
-    ids=["branch", "no licence", "name", "taken", "conversion", "source"],
+    ids=["branch", "outside", "absolute", "no licence", "name", "taken", "conversion", "source"],
 )
 def test_a_source_that_cannot_be_added_leaves_nothing(
     relevance, models, tmp_path, capsys, monkeypatch, words, message

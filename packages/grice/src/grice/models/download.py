@@ -20,7 +20,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from grice.errors import InputError, ModelError, ModelFolderError, OutputError, did_you_mean
-from grice.models.folder import file_sha256, open_folder, write_card
+from grice.models.folder import file_sha256, is_inside, open_folder, write_card
 from grice.models.loader import find_model_type
 from grice.models.store import (
     CARD,
@@ -224,6 +224,8 @@ def _fetch_repository(
 def _fetch_checkpoint(hub: Hub, files: Sequence[str]) -> tuple[Path, list[str]]:
     """Fetch files, or configuration, tokenizer and weights; return the folder and their paths."""
     patterns = files or ("config.json", "tokenizer.json", "model*.safetensors")
+    if outside := [path for path in files if not is_inside(path)]:
+        raise InputError(f"{outside[0]!r} is no path of a file in a repository")
     folder = _fetch_repository(hub, patterns)
     found = {
         pattern: [path.relative_to(folder).as_posix() for path in sorted(folder.glob(pattern))]
