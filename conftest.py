@@ -21,6 +21,7 @@ from grice.data import Conversation, Turn
 from grice.evaluation.datasets import Rated, known_sets, load_rated
 from grice.models import embedded, folder
 from grice.models.folder import shipped_models
+from grice.models.loader import ModelLoader
 
 for profile, examples in (("few", 25), ("all", 300)):
     settings.register_profile(
@@ -97,6 +98,13 @@ def cider_folder(data_folder: Path) -> Path:
     if not folder.is_dir():
         pytest.skip("GRICE_DATA holds no cider")
     return folder
+
+
+@pytest.fixture(scope="session")
+def exact_models() -> Iterator[ModelLoader]:
+    """Models in float32, without a cache."""
+    with ModelLoader(mode="exact", workers=1, cache=None) as models:
+        yield models
 
 
 @pytest.fixture

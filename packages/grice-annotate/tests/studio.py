@@ -3,7 +3,7 @@
 import asyncio
 import json
 from contextlib import contextmanager
-from typing import NamedTuple
+from types import SimpleNamespace
 from urllib.parse import urlencode
 
 import pytest
@@ -13,16 +13,6 @@ from grice.errors import GriceError
 from grice_annotate.app import application
 from grice_annotate.begin import Source, begun_study, settings_of
 from grice_annotate.templates import find_templates
-
-
-class Reply(NamedTuple):
-    status: int
-    headers: dict[str, str]
-    body: bytes
-
-    @property
-    def text(self) -> str:
-        return self.body.decode()
 
 
 def ask(app, method, path, fields=None, *, body=b"", headers=()):
@@ -45,7 +35,8 @@ def ask(app, method, path, fields=None, *, body=b"", headers=()):
     }  # fmt: skip
     asyncio.run(app(scope, receive, send))
     answered = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
-    return Reply(sent[0]["status"], answered, b"".join(part.get("body", b"") for part in sent[1:]))
+    text = b"".join(part.get("body", b"") for part in sent[1:]).decode()
+    return SimpleNamespace(status=sent[0]["status"], headers=answered, text=text)
 
 
 def write(path, *records):
@@ -72,7 +63,7 @@ class Studio:
 
     def task(self, name):
         headers = (("accept", "application/json"),)
-        return json.loads(ask(self.app, "GET", self.path(name), headers=headers).body)
+        return json.loads(ask(self.app, "GET", self.path(name), headers=headers).text)
 
     def page(self, name, query=""):
         return ask(self.app, "GET", self.path(name) + query).text
@@ -100,10 +91,8 @@ class Studio:
         return answers
 
     def records(self):
-        return [json.loads(line) for line in self.owner("answers.jsonl").body.splitlines()]
-
-    def owner(self, page=""):
-        return ask(self.app, "GET", f"{self.path('owner')}/{page}".rstrip("/"))
+        reply = ask(self.app, "GET", f"{self.path('owner')}/answers.jsonl")
+        return [json.loads(line) for line in reply.text.encode().splitlines()]
 
 
 @contextmanager

@@ -57,9 +57,8 @@ def test_the_command_serves_until_it_is_told_to_end(tmp_path):
     file = write(tmp_path / "talks.jsonl", *talks(2))
     words = [sys.executable, "-m", "grice", "annotate", "rating", file, "--port", "0", "--json"]
     words += ["--db", str(tmp_path / "s.db"), "--judge", "ann", "--judges", "1"]
-    with subprocess.Popen(
-        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(words, **pipes) as process:
         rows = [json.loads(process.stdout.readline()) for _ in range(2)]
         process.send_signal(signal.SIGTERM)
         assert process.wait(30) == 0
@@ -68,13 +67,13 @@ def test_the_command_serves_until_it_is_told_to_end(tmp_path):
     assert all(re.fullmatch(r"http://127\.0\.0\.1:\d+/[oj]/[\w-]{32}", row["link"]) for row in rows)
 
 
-def test_a_file_of_something_else_is_no_study(tmp_path, capsys):
+def test_a_file_of_something_else_or_another_version_is_no_study(study, tmp_path, capsys):
     other, text = tmp_path / "other.db", tmp_path / "text.db"
     with sqlite3.connect(other) as connection:
         connection.execute("CREATE TABLE people (name TEXT)")
     text.write_text("no database at all, but a text that is long enough to be one" * 20)
     new = tmp_path / "new.db"
-    file = write(tmp_path / "talks.jsonl", *talks(2))
+    file = str(tmp_path / "talks.jsonl")
     for words, problem in (
         (("export", "--db", new), "no such study"),
         (("agreement", "--db", other), "another program"),
@@ -92,9 +91,6 @@ def test_a_file_of_something_else_is_no_study(tmp_path, capsys):
         said = capsys.readouterr().err
         assert problem in said, words
         assert "secret" not in said
-
-
-def test_a_study_of_another_version_is_named(study, capsys):
     with sqlite3.connect(study) as connection:
         connection.execute("UPDATE grice_study SET version = 99")
     assert command("export", "--db", study) == 2
@@ -115,13 +111,8 @@ def test_a_study_is_tried_before_anybody_is_asked(template, tmp_path, capsys, mo
 BELIEF, ARGUMENT = "Zoos should be closed.", "Animals suffer in small cages."
 
 
-def test_the_model_that_ships_says_a_stance():
-    with stance_model("builtin:graphs") as predict:
-        assert predict(BELIEF, ARGUMENT) in ("support", "counter")
-
-
 @pytest.mark.enable_socket
-def test_an_endpoint_is_asked_with_belief_and_argument_as_data(tmp_path, monkeypatch):
+def test_a_model_or_an_endpoint_says_a_stance(tmp_path, monkeypatch):
     monkeypatch.setenv("GRICE_CACHE", str(tmp_path))
     asked = []
     stub = StubEndpoint(lambda data: asked.append(data) or {"stance": "counter"})
@@ -131,3 +122,5 @@ def test_an_endpoint_is_asked_with_belief_and_argument_as_data(tmp_path, monkeyp
     refused = pytest.raises(ModelError, match="the model gave no stance")
     with StubEndpoint(always="prose") as stub, stance_model(stub.model) as predict, refused:
         predict(BELIEF, ARGUMENT)
+    with stance_model("builtin:graphs") as predict:
+        assert predict(BELIEF, ARGUMENT) in ("support", "counter")

@@ -108,9 +108,6 @@ def test_the_good_reply_must_score_higher_and_ties_count_half(rows):
     assert (share.value, share.n) == (pytest.approx(0.5), 3)
     signature = figure_of(rows, "relevance", "share right", ALL).signature
     assert signature == "relevance:1|mode:fast|on:minimal_pairs"
-
-
-def test_trivial_baselines_stand_beside(rows):
     shorter = figure_of(rows, "bad at least as long", "share right", ALL)
     assert shorter.value == pytest.approx(2 / 3)
     assert shorter.kind == "baseline"

@@ -21,30 +21,21 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def runs(folder, tmp_path_factory):
-    """Each bench once: what it printed as JSON, what it kept, and the page on that."""
-    kept = tmp_path_factory.mktemp("runs")
-    printed = {name: run_json(name, folder, kept / name) for name in MADE}
+    """Return what each bench printed as JSON, and the folder of what it kept."""
+    kept, printed = tmp_path_factory.mktemp("runs"), {}
+    page = str(kept / "page.md")
+    for name in MADE:
+        words = ["bench", name, "--data", str(folder), "--no-cache", "--json", "--page", page]
+        with redirect_stdout(io.StringIO()) as out:
+            assert main([*words, "--record", str(kept / name)]) == 0
+        printed[name] = [json.loads(line) for line in out.getvalue().splitlines()]
     return printed, kept
-
-
-def run_json(name, folder, kept):
-    out = io.StringIO()
-    words = ["bench", name, "--data", str(folder), "--no-cache", "--json", "--record", str(kept)]
-    with redirect_stdout(out):
-        assert main([*words, "--page", str(kept / "page.md")]) == 0
-    return [json.loads(line) for line in out.getvalue().splitlines()]
 
 
 @pytest.fixture
 def bench(runs):
-    """Return what a bench measured, by row and measure."""
-
-    def by_row(name):
-        rows = runs[0][name]
-        assert {row["bench"] for row in rows} == {name}
-        return {(row["row"], row["measure"]): row for row in rows}
-
-    return by_row
+    """Return what returns the rows of a bench by row and measure."""
+    return lambda name: {(row["row"], row["measure"]): row for row in runs[0][name]}
 
 
 def value(rows, row, measure):

@@ -30,11 +30,8 @@ def signature_of(metric):
         return grader.signatures[metric]
 
 
-def test_the_examples_hold():
-    assert doctest.testmod(training_texts).failed == 0
-
-
 def test_the_record_of_what_ships_has_shares():
+    assert doctest.testmod(training_texts).failed == 0
     rows = training_texts._read()
     assert {row.kind for row in rows} == {"trained", "chosen"}
     assert all(0 <= row.share <= 1 and row.texts > 0 for row in rows)

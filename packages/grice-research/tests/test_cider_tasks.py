@@ -6,7 +6,6 @@ import pytest
 
 from grice.data import Triple
 from grice.errors import InputError, RecordError
-from grice.models.loader import ModelLoader
 from grice_research.triplets.cider import (
     Choice,
     Negative,
@@ -91,8 +90,8 @@ def test_the_nearest_option_is_found_and_its_advantage_balanced_away():
 
 
 @pytest.fixture(scope="module")
-def models():
-    return ModelLoader(mode="exact", workers=1, cache=None).load("builtin:triplets")
+def models(exact_models):
+    return exact_models.load("builtin:triplets")
 
 
 def read(text, models):

@@ -1,4 +1,3 @@
-import re
 from pathlib import Path
 
 import msgspec
@@ -98,9 +97,8 @@ def test_without_recorded_rows_a_metric_is_not_measured():
 
 def test_other_settings_than_the_measured_ones_are_said():
     content = recorded(rated("fed_turn", -0.1))
-    assert not any("other settings" in sentence for sentence in explained("made", content))
-    assert not any("other settings" in sentence for sentence in explained("made", content,
-                                                                signature="made:2|"))  # fmt: skip
+    same = explained("made", content) + explained("made", content, signature="made:2|")
+    assert not any("other settings" in sentence for sentence in same)
     newer = explained("made", content, signature="made:3|mode:exact")
     assert "Measured with other settings or another version: made:2|mode:exact." in newer
 
@@ -115,19 +113,6 @@ def test_nothing_is_held_against_what_is_surely_above_chance_and_baseline(value,
     surely = value - half > 0.5 and gap - wide > 0
     sentences = explained("made", recorded(comparison))
     assert (sentences[0] == "No limit found by what was measured.") == surely
-
-
-def test_every_figure_in_a_sentence_is_a_recorded_one():
-    content = limits_of(read_runs(RESULTS))
-    shown = re.compile(r"(?:AUC|Spearman) (\d\.\d\d)")
-    for metric, limits in content.metrics.items():
-        values = {f"{comparison.value:.2f}" for comparison in limits.comparisons}
-        for sentence in explained(metric, content):
-            assert set(shown.findall(sentence)) <= values
-            for on in re.findall(r"([\w ]+) \(AUC", sentence):
-                named_set = on.removeprefix("Near chance for").removeprefix(" higher, for")
-                known_on = [comparison.on for comparison in limits.comparisons]
-                assert any(named_set.endswith(known_set) for known_set in known_on), named_set
 
 
 def test_rows_that_declare_a_metric_and_a_baseline_are_comparisons():

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from fake_metrics import by_measure
 from grice.errors import InputError
 from grice.knowledge.schema import RELATIONS as ALL
-from grice.models.loader import ModelLoader
 from grice_research.benches.deco_extraction import (
     Cells,
     as_deco,
@@ -138,13 +137,12 @@ def test_trivial_systems_reach_what_was_recorded(relations, expected, data_folde
 
 
 @pytest.mark.data
-def test_the_bench_sets_ours_beside_baselines_and_print(data_folder, tmp_path):
+def test_the_bench_sets_ours_beside_baselines_and_print(data_folder, tmp_path, exact_models):
     # A tenth of the replies; docs/results holds the figures of all.
     part = (data_folder / DECO_TEST).read_text("utf-8").splitlines()[::10]
     (tmp_path / DECO_TEST).parent.mkdir()
     (tmp_path / DECO_TEST).write_text("".join(f"{line}\n" for line in part), "utf-8")
-    models = ModelLoader(mode="exact", workers=1, cache=None)
-    context = BenchContext(tmp_path, lambda _: ([], {}), (), models=lambda: models)
+    context = BenchContext(tmp_path, lambda _: ([], {}), (), models=lambda: exact_models)
     rows = by_measure(measure(context))
     copied = extraction_measures(copying(part, SIX), ALL)
     for name in MEASURES:

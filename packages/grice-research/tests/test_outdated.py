@@ -1,6 +1,3 @@
-import re
-from pathlib import Path
-
 import pytest
 
 from fake_metrics import made_figure as figure
@@ -19,9 +16,7 @@ from grice_research.pages import (
     notice,
     outdated,
 )  # fmt: skip
-from grice_research.runs import read_runs
 
-DOCS = Path(__file__).parents[3] / "docs"
 SHIPS = Shipped({"relevance": "4", "sensibleness": "1"}, {"encoder": "0123abcd"})
 
 
@@ -104,19 +99,3 @@ def test_limits_keep_the_signature_of_what_does_not_ship():
     runs = [compared(version), compared(f"{version}0")]
     assert limits_of(runs).metrics["relevance"].signature == f"relevance:{version}0"
     assert limits_of(runs[:1]).metrics["relevance"].signature == f"relevance:{version}"
-
-
-@pytest.mark.parametrize("kept", read_runs(DOCS / "results"), ids=lambda kept: kept.bench)
-def test_recorded_pages_say_which_figures_are_of_other_versions(kept):
-    again = f"run make docs; to record again: {kept.command} --record docs/results, then make docs"
-    page = (DOCS / "results" / f"{kept.bench}.md").read_text("utf-8")
-    old = outdated(kept.figures)
-    marked = re.findall(rf"^\| .* {MARK} (?:\||beside)", page, re.MULTILINE)
-    shown = [each for each in kept.figures if each in old]
-    assert len(marked) == len(shown), again
-    said = [line for line in page.splitlines() if line.startswith("**Recorded for ")]
-    assert len(said) == bool(old), again
-    for change in {change for each in old.values() for change in each}:
-        assert change.recorded in said[0], again
-        assert change.ships in said[0], again
-    assert not [line for line in said if UNKNOWN in line], "a bench signs the rows of metrics"

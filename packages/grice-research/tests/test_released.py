@@ -10,12 +10,6 @@ from grice.stats import correlation
 from grice_research.context import MEASURES, BenchContext, Skipped, measured, of_people, released
 
 
-@pytest.fixture
-def dialogues(tmp_path):
-    made_sets.fed_dialogue(tmp_path)
-    return load_rated(known_sets()["fed_dialogue"], tmp_path)
-
-
 def ids(rated):
     return [item.conversation.id for item in rated.items]
 
@@ -45,7 +39,9 @@ def test_samples_of_a_language_model_are_averaged_or_the_first_is_taken(rated_tu
         released("gpt4:fluency", rated_turns, tmp_path)
 
 
-def test_scores_of_deam_are_of_the_sets_its_authors_scored(dialogues, rated_turns, tmp_path):
+def test_scores_of_deam_are_of_the_sets_its_authors_scored(rated_turns, tmp_path):
+    made_sets.fed_dialogue(tmp_path)
+    dialogues = load_rated(known_sets()["fed_dialogue"], tmp_path)
     lines = [{"rated_id": name, "deam_score": 0.5} for name in ids(dialogues)[:2]]
     lines.append({"rated_id": None, "deam_score": 0.9})
     packed(tmp_path / "deam/deam_fed.jsonl.gz", lines)
@@ -115,19 +111,6 @@ def test_every_measure_of_a_column_is_that_of_its_definition():
         measured("accuracy", values, rated, "overall")
     with pytest.raises(InputError, match="ratings that differ"):
         measured("cosine", values, judged([(2, 2)] * 8), "overall")
-
-
-def test_released_scores_are_measured_with_a_signature(rated_turns, tmp_path):
-    rising = {name: float(i) for i, name in enumerate(ids(rated_turns))}
-    packed(tmp_path / "rated/released_scores.json.gz", [{"fed_turn": {"a": rising}}])
-    context = BenchContext(tmp_path, lambda names: None, ())
-    estimate, signature = context.by_release("scores:a", "fed_turn:overall", "spearman")
-    assert estimate.n == 40
-    assert signature.startswith("released:scores:a|on:fed_turn@")
-    assert signature.endswith(":overall|measure:spearman")
-    assert context.by_release("ratings", "fed_turn:overall", "mean")[0].value == pytest.approx(
-        np.mean([x for x in rated_turns.human("overall") if x is not None])
-    )
 
 
 def test_a_context_without_data_or_models_says_so(tmp_path):

@@ -81,7 +81,7 @@ def test_a_set_comes_from_a_folder(mirror, as_url, tmp_path, capsys):
 
 
 @pytest.mark.enable_socket
-def test_a_set_comes_from_a_server_and_what_is_there_is_not_fetched_again(served, tmp_path, capsys):
+def test_a_set_comes_from_a_server_whole_and_is_not_fetched_again(served, tmp_path, capsys):
     address, folder = served(Quiet), tmp_path / "data"
     assert get(address, folder) == 0
     (folder / "made/plain.tsv").unlink()
@@ -90,14 +90,9 @@ def test_a_set_comes_from_a_server_and_what_is_there_is_not_fetched_again(served
     out = capsys.readouterr().out
     assert "plain.tsv: fetched" in out
     assert "rows.jsonl.gz: fetched" not in out
-
-
-@pytest.mark.enable_socket
-def test_what_ends_early_leaves_nothing(served, tmp_path, capsys):
-    folder = tmp_path / "data"
-    assert get(served(Short), folder) == 2
+    assert get(served(Short), tmp_path / "other") == 2
     assert "ended after 8 of 100 bytes" in capsys.readouterr().err
-    assert left(folder) == []
+    assert left(tmp_path / "other") == []
 
 
 def test_what_holds_something_else_leaves_the_file_that_was_there(mirror, tmp_path, capsys):
@@ -119,12 +114,9 @@ def test_a_broken_archive_and_what_is_not_on_the_mirror_are_named(mirror, tmp_pa
     (mirror / "made/plain.tsv").unlink()
     assert get(mirror, tmp_path / "other") == 2
     assert "plain.tsv: cannot be fetched" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("address", ["ftp://example.org/data", "gopher://x"])
-def test_other_schemes_are_refused(mirror, address, tmp_path, capsys):
-    assert get(address, tmp_path / "data") == 2
-    assert "expected one of https, http, file" in capsys.readouterr().err
+    for address in ("ftp://example.org/data", "gopher://x"):
+        assert get(address, tmp_path / "other") == 2
+        assert "expected one of https, http, file" in capsys.readouterr().err
 
 
 def test_an_archive_compressed_again_is_the_same_set(mirror, capsys):
@@ -134,13 +126,12 @@ def test_an_archive_compressed_again_is_the_same_set(mirror, capsys):
     (mirror / "made/rows.jsonl.gz").unlink()
     capsys.readouterr()
     assert main(["data", "verify", "--data", str(mirror)]) == 1
-    assert capsys.readouterr().out.splitlines() == [
-        "made/plain.tsv: differs from the file grice knows",
-        "made/rows.jsonl.gz: is missing",
-    ]
+    plain, rows = capsys.readouterr().out.splitlines()
+    assert plain.startswith("made/plain.tsv: differs")
+    assert rows == "made/rows.jsonl.gz: is missing"
 
 
-def test_without_a_mirror_the_error_says_where_it_is_from_and_how_it_is_made(mirror, capsys):
+def test_the_list_and_errors_say_where_a_set_is_from_and_how_it_is_made(mirror, capsys):
     assert main(["data", "get", "made", "--data", str(mirror)]) == 2
     message = capsys.readouterr().err
     for part in ("https://example.org/made", "rows of a table", "--from"):
@@ -148,9 +139,6 @@ def test_without_a_mirror_the_error_says_where_it_is_from_and_how_it_is_made(mir
     assert main(["data", "get"]) == 2
     assert main(["data", "verify", "mad"]) == 2
     assert "did you mean 'made'" in capsys.readouterr().err
-
-
-def test_the_list_says_what_is_known_and_what_is_not(mirror, capsys):
     assert main(["data"]) == 0
     assert "commit: not known as one" in capsys.readouterr().out
     assert main(["data", "list", "--json"]) == 0

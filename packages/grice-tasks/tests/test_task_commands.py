@@ -21,6 +21,14 @@ LEAVES = {
 }
 
 
+def write(folder, **records):
+    """Write records as lines of JSON, and return the names of the files."""
+    files = {name: folder / f"{name}.jsonl" for name in records}
+    for name, rows in records.items():
+        files[name].write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
+    return {name: str(path) for name, path in files.items()}
+
+
 def run(command, places):
     return main([places.get(word, word) for word in command.split()])
 
@@ -62,11 +70,7 @@ def test_no_name_steers_the_terminal(tmp_path, capsys, command, json_too):
     graphs = [{"id": f"{NAME}{i}", "belief": NAME, "argument": NAME, "stance": "support",
                "graph": f"({NAME}; is a; b{NAME})(b{NAME}; causes; c{NAME})"}
               for i in range(4)]  # fmt: skip
-    files = {}
-    for name, rows in {"TALKS": talks, "GRAPHS": graphs}.items():
-        files[name] = str(tmp_path / f"{name}.jsonl")
-        text = "".join(json.dumps(row) + "\n" for row in rows)
-        (tmp_path / f"{name}.jsonl").write_text(text, "utf-8")
+    files = write(tmp_path, TALKS=talks, GRAPHS=graphs)
     try:
         status = run(command + " --json" * json_too, files)
     except SystemExit as error:  # the parser refuses what it does not know
@@ -84,9 +88,6 @@ def test_a_page_allows_by_hash_what_is_in_it_and_nothing_else(tmp_path, command)
     turns = ["I missed the bus because I overslept.", "So you were late?", f"Yes. {EVIL}"]
     talk = {"id": EVIL, "turns": turns}
     graph = {"id": EVIL, "belief": EVIL, "argument": "zoos", "graph": f"(zoos; is a; {EVIL})"}
-    files = {name: str(tmp_path / name.lower()) for name in ("TALK", "GRAPHS", "PAGE", "OUT")}
-    for name, row in (("TALK", talk), ("GRAPHS", graph)):
-        files[name] += ".jsonl"
-        (tmp_path / f"{name.lower()}.jsonl").write_text(json.dumps(row) + "\n", "utf-8")
-    assert run(command, files) == 0
+    out = {name: str(tmp_path / name.lower()) for name in ("PAGE", "OUT")}
+    assert run(command, out | write(tmp_path, TALK=[talk], GRAPHS=[graph])) == 0
     assert_allows_by_hash((tmp_path / "page").read_text("utf-8"))

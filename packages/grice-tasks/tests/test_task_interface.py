@@ -15,24 +15,16 @@ from grice_tasks.task import tasks
 
 TALK = "A: I missed the bus because I overslept.    B: So you were late for work?"
 SAMPLES = {
-    "cider": [
-        {"id": f"d{number}", "utterances": TALK, "triplets": [
-            ["overslept", "Causes", "missed the bus", [30, 39], [5, 19], 0]]}
-        for number in range(3)
-    ],
-    "explagraphs": [
-        {"id": f"g{number}", "belief": "Zoos should be abolished.",
-         "argument": "Animals in zoos live in small cages.", "stance": "support",
-         "graph": "(zoos; has property; small cages)(small cages; causes; suffering)"
-                  "(suffering; desires; abolished)"}
-        for number in range(3)
-    ],
-    "situatedgen": [
-        {"id": f"s{number}", "keywords": ["July", "China", "winter", "Australia", "summer", "July"],
-         "keywords_pos": [0, 0, 1, 1, 0, 1],
-         "statements": ["July is summer in China.", "July is winter in Australia."]}
-        for number in range(3)
-    ],
+    "cider": {"utterances": TALK, "triplets": [
+        ["overslept", "Causes", "missed the bus", [30, 39], [5, 19], 0]]},
+    "explagraphs": {
+        "belief": "Zoos should be abolished.", "argument": "Animals in zoos live in small cages.",
+        "stance": "support", "graph": "(zoos; has property; small cages)(small cages; causes; "
+                                      "suffering)(suffering; desires; abolished)"},
+    "situatedgen": {
+        "keywords": ["July", "China", "winter", "Australia", "summer", "July"],
+        "keywords_pos": [0, 0, 1, 1, 0, 1],
+        "statements": ["July is summer in China.", "July is winter in Australia."]},
 }  # fmt: skip
 BEST = {"cider": "recall", "explagraphs": "sa", "situatedgen": "match_first"}
 """A measure of each task that is 1 for the gold answers."""
@@ -55,7 +47,8 @@ def task(request):
 @pytest.fixture
 def samples(task, tmp_path):
     path = tmp_path / "samples.jsonl"
-    path.write_text("".join(f"{json.dumps(row)}\n" for row in SAMPLES[task.name]), "utf-8")
+    rows = [SAMPLES[task.name] | {"id": f"s{number}"} for number in range(3)]
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
     return task.read(path)
 
 

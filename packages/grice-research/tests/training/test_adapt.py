@@ -9,18 +9,14 @@ from grice.models.loader import ModelLoader
 from grice.models.protocols import Pair, PairClassifier
 from grice_research.training.adapt import adapt, train, train_metric
 from grice_research.training.labelled import Labelled
-from grice_research.training.replies import Penalty, fit_head, folds_of, read_replies, save_head
+from grice_research.training.logistic import balanced, fit_logistic
+from grice_research.training.replies import Penalty, fit_head, read_replies, save_head
 
 WORDS = ["tea", "bread", "river", "music", "winter",
          "garden", "letter", "window", "market", "story"]  # fmt: skip
 
 
-class Uncut:
-    def truncated(self, texts):
-        return [False for _ in texts]
-
-
-class Bags(Uncut):
+class Bags:
     """Unit vectors of letter counts."""
 
     identity = "bags"
@@ -29,8 +25,11 @@ class Bags(Uncut):
         counts = np.array([[text.count(c) for c in "abcdefghij"] for text in texts], np.float32)
         return list(counts / np.maximum(np.linalg.norm(counts, axis=1, keepdims=True), 1))
 
+    def truncated(self, texts):
+        return [False for _ in texts]
 
-class Even(Uncut):
+
+class Even(Bags):
     """A model that knows nothing."""
 
     identity = "even"
@@ -55,10 +54,6 @@ def labelled(pairs, good):
 
 def is_long(reply):
     return len(reply.split()) > 6
-
-
-def has_tea(reply):
-    return "tea" in reply
 
 
 def means(model, data):
@@ -99,14 +94,6 @@ def test_the_report_knows_no_reply_it_is_about():
     assert report.measured[-1].after.value < 0.8
 
 
-def test_folds_keep_groups_together():
-    groups = [f"g{i // 3}" for i in range(60)]
-    folds = folds_of(groups)
-    assert len(set(folds.tolist())) == 5
-    for group in set(groups):
-        assert len({int(f) for f, g in zip(folds, groups, strict=True) if g == group}) == 1
-
-
 def test_sources_of_other_levels_are_not_told_apart():
     # Source 1 is all long replies and mostly good; inside each, length says nothing.
     pairs = replies(400, seed=4)
@@ -120,28 +107,21 @@ def test_sources_of_other_levels_are_not_told_apart():
     assert abs(apart.linear.weights[0]) < 0.5 * abs(mixed.linear.weights[0])
 
 
-@pytest.fixture(scope="module")
-def models():
-    opened = ModelLoader(mode="exact", workers=1, cache=None)
-    yield opened
-    opened.close()
-
-
-def test_a_trained_model_opens_by_its_folder_and_gives_what_was_fitted(tmp_path, models):
+def test_a_trained_model_opens_by_its_folder_and_gives_what_was_fitted(tmp_path, exact_models):
     data = labelled(replies(60), is_long)
     folder = tmp_path / "mine"
-    report = train("engagement", data, models, folder)
+    report = train("engagement", data, exact_models, folder)
     assert report.n == 60
     card = open_folder(folder).card
     assert card.settings["base"] == "builtin:engagement"
     assert [figure.measure for figure in card.quality] == ["spearman", "balanced accuracy"]
-    high, low = means(models.load(f"file:{folder}"), data)
+    high, low = means(exact_models.load(f"file:{folder}"), data)
     assert high > low + 0.2
-    assert "engagement@" in models.fingerprint(f"file:{folder}")
+    assert "engagement@" in exact_models.fingerprint(f"file:{folder}")
 
 
-def test_parts_come_by_the_size_of_their_effect(tmp_path, models):
-    head = models.load("builtin:engagement")
+def test_parts_come_by_the_size_of_their_effect(tmp_path, exact_models):
+    head = exact_models.load("builtin:engagement")
     [weighed] = head.explain([Pair(("Do you like music?",), "Yes, I play in a small band.")])
     sizes = [abs(part.effect) for part in weighed.parts]
     assert sizes == sorted(sizes, reverse=True)
@@ -158,29 +138,57 @@ def test_a_file_or_a_folder_of_other_things_is_left_alone(tmp_path):
     assert file.read_text() == "years of work"
 
 
-def test_any_metric_is_fitted_to_labels_and_opens_with_it(tmp_path, models):
-    data = labelled(replies(60), has_tea)
+def test_any_metric_is_fitted_to_labels_and_opens_with_its_own_version(tmp_path, exact_models):
+    data = labelled(replies(60), lambda reply: "tea" in reply)
     folder = tmp_path / "head"
-    report = train_metric("coherence", data, models, folder)
+    report = train_metric("coherence", data, exact_models, folder)
     assert report.measured[0].after.value > report.measured[0].before.value
-    high, low = means(models.load(f"file:{folder}", PairClassifier), data)
+    high, low = means(exact_models.load(f"file:{folder}", PairClassifier), data)
     assert high > low
-    assert models.task(f"file:{folder}") == "relevance"
-
-
-def test_a_head_on_another_version_of_its_metric_is_refused(tmp_path, models):
-    folder = tmp_path / "head"
-    train_metric("overlap_last_turn", labelled(replies(60), has_tea), models, folder)
-    card = folder / "card.toml"
-    stated = 'metric_models = "overlap_last_turn:'
+    assert exact_models.task(f"file:{folder}") == "relevance"
+    card, stated = folder / "card.toml", 'metric_models = "coherence:'
     assert stated in card.read_text()
     card.write_text(card.read_text().replace(stated, f"{stated}9"))
     with pytest.raises(ModelFolderError, match="run grice train metric again"):
         ModelLoader(mode="exact", workers=1, cache=None).load(f"file:{folder}")
 
 
-def test_a_metric_without_bounds_or_of_no_such_name_is_refused(tmp_path, models):
+def test_a_metric_without_bounds_or_of_no_such_name_is_refused(tmp_path, exact_models):
     data = labelled(replies(), [0.0, 1.0] * 60)
     for name, problem in (("fed", "fed"), ("relevanc", "did you mean")):
         with pytest.raises(MetricError, match=problem):
-            train_metric(name, data, models, tmp_path / "head")
+            train_metric(name, data, exact_models, tmp_path / "head")
+
+
+def drawn(n=400, k=5, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal((n, k))
+    truth = rng.standard_normal(k)
+    y = (rng.random(n) < 1 / (1 + np.exp(-(x @ truth + 0.5)))).astype(float)
+    return x, y
+
+
+@pytest.mark.parametrize("ridge", [0.0, 0.01, 1.0, np.array([0, 0, 0, 0, 100])])
+def test_at_the_answer_the_slope_is_nothing(ridge):
+    x, y = drawn()
+    fit = fit_logistic(x, y, penalties=ridge)
+    wrong = 1 / (1 + np.exp(-fit(x))) - y
+    assert x.T @ wrong / len(y) + ridge * fit.weights == pytest.approx(0, abs=1e-4)
+    assert wrong.mean() == pytest.approx(0, abs=1e-4)
+
+
+def test_separable_classes_with_a_penalty_have_an_answer():
+    x = np.linspace(-1, 1, 40)[:, None]
+    fit = fit_logistic(x, (x[:, 0] > 0).astype(float), penalties=0.001)
+    assert np.isfinite(fit.weights).all()
+    assert fit(np.array([[1.0]]))[0] > 0 > fit(np.array([[-1.0]]))[0]
+
+
+def test_balanced_weights_give_rare_and_frequent_labels_the_same_say():
+    _, y = drawn(n=1000)
+    y[:900] = 0
+    weights = balanced(y)
+    assert weights[y == 1].sum() == pytest.approx(weights[y == 0].sum())
+    assert weights.mean() == pytest.approx(1)
+    fit = fit_logistic(np.zeros((1000, 1)), y, penalties=1.0, weights=weights)
+    assert fit.bias == pytest.approx(0, abs=1e-3)

@@ -81,8 +81,5 @@ def test_without_labels_each_reply_meets_one_of_another_conversation(tmp_path):
     for pair, label in zip(labelled.pairs, labelled.labels, strict=True):
         same = pair.left[-1].split()[0] == pair.right.split()[0]
         assert same == (label == 1)
-
-
-def test_too_few_conversations_cannot_teach(tmp_path):
     with pytest.raises(InputError, match="9 replies with a history in 3 conversations"):
         true_and_false_replies(talks(tmp_path, n=3))

@@ -11,12 +11,9 @@ from grice_research.training.published.recipes import recipes
 def test_a_recipe_states_the_source_of_each_value_and_a_model_that_is_made(recipe):
     assert all(stated.source for stated in recipe.hyperparameters.values())
     assert recipe.values().epochs >= 1
+    assert recipe.name in _READERS
     assert find_model_type(recipe.kind, recipe.name).convert is not None
     assert (recipe.task == "classification") == bool(recipe.labels)
-
-
-def test_every_recipe_has_a_reader_of_its_examples():
-    assert _READERS.keys() == recipes().keys()
 
 
 @pytest.mark.parametrize(

@@ -73,15 +73,12 @@ def test_only_a_connective_says_how_two_stretches_are_linked(text, stretches, wa
     assert explicit_triples(text, *stretches) == ([wanted] if wanted else [])
 
 
-def test_neighbours_are_of_one_turn():
+def test_neighbours_are_of_one_turn_and_questions_and_empty_words_are_not_linked():
     talk = Conversation("x", (Turn("A", "I stayed home"), Turn("B", "because it rained hard")))
     joined = join_turns(talk)
     at = [joined.text.index(phrase) for phrase in ("stayed home", "rained hard")]
     candidates = [SpanCandidate((start, start + 11), event=True) for start in at]
     assert list(explicit_links(joined, candidates, NOUNS)) == []
-
-
-def test_questions_and_empty_words_are_not_linked():
     for text, event, wanted in (
         ("did you see that game", True, False), ("that is so", True, False),
         ("missed the bus", True, True), ("lol", False, False), ("old bus", False, True),

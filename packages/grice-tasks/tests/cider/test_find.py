@@ -117,16 +117,10 @@ def test_conditions_on_links_hold(models):
     assert {link.relation for link in links_in(bus, models, relations=(some,))} == {some}
     with pytest.raises(InputError, match="no tagger"):
         links_in(bus, models._replace(tagger=None))
-
-
-@pytest.mark.parametrize(
-    ("wanted", "message"),
-    [({"most": 0}, "1 or more"), ({"least": 1.1}, "0 to 1"),
-     ({"relations": ("Cauzes",)}, "did you mean 'Causes'")],
-)  # fmt: skip
-def test_conditions_that_mean_nothing_are_refused(wanted, message):
-    with pytest.raises(InputError, match=message):
-        Wanted(**wanted)
+    for wanted, message in (({"most": 0}, "1 or more"), ({"least": 1.1}, "0 to 1"),
+                            ({"relations": ("Cauzes",)}, "did you mean 'Causes'")):  # fmt: skip
+        with pytest.raises(InputError, match=message):
+            Wanted(**wanted)
 
 
 def test_conversations_read_together_have_the_links_that_they_have_alone(models):

@@ -31,13 +31,10 @@ def test_shapes():
     assert not late.depth_first
 
 
-def test_negation_leaves_antonyms_out_as_the_published_count_does():
+def test_negation_leaves_antonyms_out_and_leaks_need_stance_and_graph():
     shares = negation_by_stance([sample("a", CHAIN), sample("b", FORK, "counter")])
     assert shares == {"support": 1 / 3, "counter": 0}
     assert relations_by_stance([sample("b", FORK, "counter")])["counter"]["antonym of"] == 1
-
-
-def test_leaks_need_stance_and_graph():
     both = [sample("a", CHAIN), sample("b", FORK)]
     shares = {leak.rule: leak.share.value for leak in leaks(both)}
     assert shares == {"majority": 1, "words": 1, "graph": 0}

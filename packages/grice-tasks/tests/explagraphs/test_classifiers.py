@@ -3,7 +3,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grice.models.loader import ModelLoader
 from grice_tasks.explagraphs.check import check_graph
 from grice_tasks.explagraphs.classifiers import KernelHead, Scaling, projections, random_features
 from grice_tasks.explagraphs.features import Reading, informativeness_features
@@ -24,10 +23,8 @@ GOOD = "(zoos; has property; small cages)(small cages; causes; suffer)(suffer; c
 
 
 @pytest.fixture(scope="module")
-def classifiers():
-    models = ModelLoader(mode="exact", workers=1, cache=None)
-    yield models.load("builtin:graphs")
-    models.close()
+def classifiers(exact_models):
+    return exact_models.load("builtin:graphs")
 
 
 def graph(text):
@@ -38,13 +35,17 @@ def reading(text, belief=BELIEF, argument=ARGUMENT):
     return Reading(belief, argument, graph(text))
 
 
-def test_answers_do_not_depend_on_neighbours_or_case(classifiers):
+def test_answers_and_graphs_do_not_depend_on_neighbours_or_case(classifiers):
     mine, other = reading(GOOD), reading("(cats; is a; dogs)", "Cats are nice.", "Dogs bark.")
     alone = classifiers.informativeness([mine])[0]
     assert classifiers.informativeness([mine, other])[0] == alone
     pairs = [(BELIEF, graph(GOOD)), ("x", other.graph)]
     alone = classifiers.meanings([(BELIEF, graph(GOOD.upper()))])[0]
     assert classifiers.meanings(pairs)[0] == alone
+    samples = [Sample("a", BELIEF, ARGUMENT), Sample("b", "Cars kill people.", "Cars are fast.")]
+    both = generate_graphs(samples, classifiers, stances=["support", "counter"])
+    assert generate_graphs(samples[1:], classifiers, stances=["counter"]) == both[1:]
+    assert both[0].stance == "support"
 
 
 def test_the_order_of_the_facts_does_not_matter(classifiers):
@@ -124,13 +125,6 @@ def test_generated_graphs_are_valid_for_any_texts(classifiers, belief, argument)
     words, others = set(belief.split()), set(argument.split())
     if min(len(words), len(others)) > 3 and len(words ^ others) > 1:
         assert verdict.ok, (prediction.graph, verdict)
-
-
-def test_generation_is_the_same_alone_and_among_others(classifiers):
-    samples = [Sample("a", BELIEF, ARGUMENT), Sample("b", "Cars kill people.", "Cars are fast.")]
-    both = generate_graphs(samples, classifiers, stances=["support", "counter"])
-    assert generate_graphs(samples[1:], classifiers, stances=["counter"]) == both[1:]
-    assert both[0].stance == "support"
 
 
 def test_random_features_approach_the_gaussian_kernel_and_never_change():

@@ -75,7 +75,7 @@ def test_a_broken_line_is_named(tmp_path, name, text, message):
     assert message in str(caught.value)
 
 
-def test_check_names_rule_reason_and_place(files, capsys):
+def test_check_names_rule_reason_and_place_and_what_does_not_fit(files, tmp_path, capsys):
     run("check", files[0], "--rules", "paper", status=1)
     text = capsys.readouterr().out
     assert "argument_concepts: only 'small cages' comes from the argument" in text
@@ -85,6 +85,12 @@ def test_check_names_rule_reason_and_place(files, capsys):
     assert (first["id"], first["ok"]) == ("a", False)
     assert second["broken"] == ["relation", "argument_concepts"]
     assert "did you mean 'causes'" in second["failures"][0]["reason"]
+    other = write(tmp_path / "other.jsonl", [{"id": "z", "stance": "support", "graph": "()"}])
+    run("check", files[0], other, status=2)
+    assert "no sample 'z'" in capsys.readouterr().err
+    bare = write(tmp_path / "bare.jsonl", [{"id": "x", "belief": "b", "argument": "a"}])
+    run("check", bare, status=2)
+    assert "no sample has a graph" in capsys.readouterr().err
 
 
 def test_score_prints_system_and_baselines(files, capsys):
@@ -132,15 +138,6 @@ def test_stats_are_tables_of_sizes_and_relations(files, capsys, monkeypatch):
     # All three stand in every graph: nothing but their names tells which comes first.
     places = [out.index(f" {name} ") for name in ("causes", "desires", "has property")]
     assert places == sorted(places)
-
-
-def test_samples_and_predictions_that_do_not_fit_are_named(files, tmp_path, capsys):
-    other = write(tmp_path / "other.jsonl", [{"id": "z", "stance": "support", "graph": "()"}])
-    run("check", files[0], other, status=2)
-    assert "no sample 'z'" in capsys.readouterr().err
-    bare = write(tmp_path / "bare.jsonl", [{"id": "x", "belief": "b", "argument": "a"}])
-    run("check", bare, status=2)
-    assert "no sample has a graph" in capsys.readouterr().err
 
 
 def test_generated_graphs_are_samples_for_the_other_actions(tmp_path, capsys):

@@ -1,6 +1,5 @@
 import hashlib
 import re
-from html.parser import HTMLParser
 from xml.dom import minidom
 
 import pytest
@@ -128,27 +127,14 @@ def test_any_graph_gives_well_formed_svg(edges, belief):
     assert len(minidom.parseString(svg).getElementsByTagName("rect")) == len(graph.concepts) + 1
 
 
-class Tags(HTMLParser):
-    def __init__(self, page):
-        super().__init__()
-        self.elements = []
-        self.feed(page)
-
-    def handle_starttag(self, tag, attrs):
-        self.elements.append((tag, dict(attrs)))
-
-
 def test_a_page_shows_every_graph_and_loads_nothing():
     graph = "(zoos; is a; place)(place; causes; <harm>)"
     large = "".join(f"(n{i}; is a; n{i + 1})" for i in range(10_000))
     shown = [SampleGraph(Sample(f"g{i}", "Zoos <b>", "&"), graph) for i in range(3)]
     page = draw_page([*shown, SampleGraph(Sample("large", "b", "a"), large)])
-    elements = Tags(page).elements
-    nodes = [attrs["data-node"] for _, attrs in elements if attrs.get("class") == "node"]
-    links = [attrs["data-ends"] for _, attrs in elements if attrs.get("class") == "link"]
-    assert nodes == ["0", "1", "2"] * 3
-    assert links == ["0 1", "1 2"] * 3
-    assert not any({"src", "href"} & attrs.keys() for _, attrs in elements)
+    assert re.findall(r'<g class="node" data-node="(\d+)"', page) == ["0", "1", "2"] * 3
+    assert re.findall(r'<g class="link" data-ends="([\d ]+)"', page) == ["0 1", "1 2"] * 3
+    assert not re.search(r"<[^>]*\s(?:src|href)=", page)
     assert "<harm>" not in page
     assert "min_facts: 2 facts, at least 3 are needed" in page
     assert re.findall("not drawn: [^;]*", page) == ["not drawn: 10,000 facts"]

@@ -1,6 +1,5 @@
 import sys
-from types import ModuleType
-from typing import ClassVar
+from types import SimpleNamespace
 
 import msgspec
 import networkx
@@ -187,16 +186,13 @@ def test_of_two_gold_graphs_each_measure_takes_the_nearer():
     assert (values["ged"], values["g_rouge_l"]) == (0, 1)
 
 
-def test_a_table_shows_the_baselines_below_the_system():
+def test_a_table_shows_baselines_and_parts_by_depth_and_linearity_of_the_gold_graph():
     samples = [ZOO, Sample("2", "a", "b", "support", (GOLD,))]
     rows = score_table(samples, [RIGHT], name="gold")
     assert [row.name for row in rows] == ["gold", "nonsense", "polarity", "nonsense, polarity"]
     assert [row.measures["stca"].value for row in rows] == [1, 1, 1, 1]
     assert [row.missing for row in rows] == [1] * 4
     assert rows[0].measures["ged"].n == 1
-
-
-def test_results_are_split_by_depth_and_linearity_of_the_gold_graph():
     fork = "(zoos; is a; place)(zoos; causes; harm)(harm; antonym of; banned)"
     samples = [ZOO, Sample("2", "All zoos", "They do harm.", "support", (fork,))]
     parts = score_parts(samples, [RIGHT, Prediction("2", "support", GOLD)])
@@ -226,32 +222,29 @@ def test_the_words_in_the_same_order_are_counted(text, other, share):
     assert rouge_l(text, other) == near(share)
 
 
-class FakeScorer:
-    """Takes the arguments of bert-score 0.3.13; F1 is 1 for equal texts."""
-
-    made: ClassVar[list[tuple[object, ...]]] = []
-    scored: ClassVar[list[tuple[str, str]]] = []
-
-    def __init__(self, model_type=None, num_layers=None, lang=None):
-        if model_type is not None and num_layers is None:
-            raise KeyError(model_type)
-        FakeScorer.made.append((model_type, num_layers, lang))
-
-    def score(self, cands, refs):
-        FakeScorer.scored += zip(cands, refs, strict=True)
-        scores = [float(a == b) for a, b in zip(cands, refs, strict=True)]
-        return [0.0] * len(scores), [0.0] * len(scores), scores
-
-
 def test_bertscore_computes_a_pair_once_and_a_folder_needs_its_layer(monkeypatch):
-    fake = ModuleType("bert_score")
-    fake.BERTScorer = FakeScorer
+    made, scored = [], []
+
+    class FakeScorer:
+        """Takes the arguments of bert-score 0.3.13; F1 is 1 for equal texts."""
+
+        def __init__(self, model_type=None, num_layers=None, lang=None):
+            if model_type is not None and num_layers is None:
+                raise KeyError(model_type)
+            made.append((model_type, num_layers, lang))
+
+        def score(self, cands, refs):
+            scored.extend(zip(cands, refs, strict=True))
+            scores = [float(a == b) for a, b in zip(cands, refs, strict=True)]
+            return [0.0] * len(scores), [0.0] * len(scores), scores
+
+    fake = SimpleNamespace(BERTScorer=FakeScorer)
     monkeypatch.setitem(sys.modules, "bert_score", fake)
     alike = bert_likeness()
     assert [alike("a", "a"), alike("a", "b"), alike("a", "a")] == [1, 0, 1]
-    assert FakeScorer.scored == [("a", "a"), ("a", "b")]
+    assert scored == [("a", "a"), ("a", "b")]
     bert_likeness("some/folder", 6)
-    assert FakeScorer.made == [(None, None, "en"), ("some/folder", 6, None)]
+    assert made == [(None, None, "en"), ("some/folder", 6, None)]
     with pytest.raises(GriceError, match="number of the layer"):
         bert_likeness("some/folder")
     monkeypatch.setitem(sys.modules, "bert_score", None)

@@ -103,8 +103,6 @@ def test_sentences(text, count):
     assert len(sentences(text)) == count
 
 
-@pytest.mark.parametrize(
-    ("word", "lemma"), [("cities", "city"), ("women", "woman"), ("oman", "oman"), ("xyzs", "xyzs")]
-)
-def test_lemmas(word, lemma):
-    assert noun_lemma(word) == lemma
+def test_lemmas():
+    words = ("cities", "women", "oman", "xyzs")
+    assert [*map(noun_lemma, words)] == ["city", "woman", "oman", "xyzs"]

@@ -4,7 +4,6 @@ import re
 import pytest
 
 from grice.cli import main
-from grice.models.loader import ModelLoader
 from grice_tasks.situatedgen.examples import halved, swapped
 from grice_tasks.situatedgen.frames import Frames
 from grice_tasks.situatedgen.models import with_contexts
@@ -15,20 +14,13 @@ from grice_tasks.situatedgen.words import match_keywords
 
 
 @pytest.fixture(scope="module")
-def models():
-    opened = ModelLoader(mode="exact", workers=1, cache=None)
-    yield opened
-    opened.close()
+def context(exact_models):
+    return exact_models.load("builtin:context")
 
 
 @pytest.fixture(scope="module")
-def context(models):
-    return models.load("builtin:context")
-
-
-@pytest.fixture(scope="module")
-def contrast(models):
-    return models.load("builtin:situated")
+def contrast(exact_models):
+    return exact_models.load("builtin:situated")
 
 
 SENTENCES = ("The Eiffel Tower stands in Paris.", "Big Ben stands in London.")
@@ -111,6 +103,10 @@ def test_the_baseline_uses_every_keyword_once(context, contrast):
         assert match.sentences == 2
     assert written[2] == ""
     assert recomposer.generate(inputs) == written
+    many = [f"word{i}" for i in range(14)]
+    for unusual in (("Paris",), ("Paris", "London"), ("Paris",) * 3, many):
+        (text,) = recomposer.generate([unusual])
+        assert all(word.lower() in text.lower() for word in unusual)
 
 
 def test_a_place_takes_its_article_with_it(context, contrast):
@@ -139,20 +135,11 @@ def test_the_weight_of_plausibility_moves_the_grouping(context, contrast):
     assert recomposer.group(words, weight=-50.0) != groups
 
 
-@pytest.mark.parametrize("keywords", [("Paris",), ("Paris", "London"), ("Paris",) * 3,
-                                      tuple(f"word{i}" for i in range(14))])  # fmt: skip
-def test_unusual_inputs_are_answered(context, contrast, keywords):
-    text = contrast.recomposer(context.tagger).generate([keywords])[0]
-    for word in keywords:
-        assert word.lower() in text.lower()
-
-
-def test_generate_and_score_as_commands(tmp_path, capsys):
-    file = tmp_path / "s.jsonl"
+def test_generate_and_score_as_commands_and_samples_without_context_are_counted(tmp_path, capsys):
+    file, outputs = tmp_path / "s.jsonl", tmp_path / "o.jsonl"
     row = {"keywords": KEYWORDS, "keywords_pos": [0, 1, 1, 0], "statements": LANDMARKS.statements}
     file.write_text(json.dumps(row) + "\n")
     assert main(["situatedgen", "generate", str(file)]) == 0
-    outputs = tmp_path / "o.jsonl"
     outputs.write_text(capsys.readouterr().out)
     assert main(["situatedgen", "score", str(file), str(outputs), "--json"]) == 0
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
@@ -160,15 +147,10 @@ def test_generate_and_score_as_commands(tmp_path, capsys):
     values = {row["row"]: row["value"] for row in rows}
     assert values["reference"] > values["swapped reference"]
     assert values["reference"] > values["halved keywords"]
-
-
-def test_a_sample_without_context_is_counted(tmp_path, capsys):
-    file = tmp_path / "s.jsonl"
     row = {"keywords": ["cats", "milk", "dogs", "bones"], "keywords_pos": [0, 0, 1, 1],
            "statements": ["Cats like milk.", "Dogs like bones."]}  # fmt: skip
     file.write_text(json.dumps(row) + "\n")
-    outputs = tmp_path / "o.txt"
-    outputs.write_text("Cats like milk. Dogs like bones.\n")
+    outputs.write_text('{"id": "0", "output": "Cats like milk. Dogs like bones."}\n')
     assert main(["situatedgen", "score", str(file), str(outputs)]) == 0
     printed = capsys.readouterr()
     assert "1 of 1: no context in the input" in printed.err
@@ -185,11 +167,9 @@ def test_build_as_a_command(tmp_path, capsys):
     questions, folder = tmp_path / "questions.jsonl", tmp_path / "built"
     questions.write_text("".join(f"{json.dumps(row)}\n" for row in asked), "utf-8")
     assert main(["situatedgen", "build", str(questions), "-o", str(folder), "--json"]) == 0
-    counts = json.loads(capsys.readouterr().out)["counts"]
-    assert counts["statements with context"] == 3
-    assert counts["statement without context"] == 1
-    assert counts["pair refused: shared entity"] == 2
-    assert counts["pairs mined"] == 1
+    known = {"statements with context": 3, "statement without context": 1,
+             "pair refused: shared entity": 2, "pairs mined": 1}  # fmt: skip
+    assert known.items() <= json.loads(capsys.readouterr().out)["counts"].items()
     lines = [line for file in folder.glob("*.jsonl") for line in file.read_text().splitlines()]
     (made,) = map(json.loads, lines)
     assert made["ids"] == ["q::a", "q::c"]

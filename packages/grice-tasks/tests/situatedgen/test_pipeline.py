@@ -294,17 +294,13 @@ def test_a_datasheet_counts_what_splits_share(july):
 
 def test_questions_and_statements_are_told_apart(tmp_path):
     file = tmp_path / "mine.jsonl"
-    lines = [
-        {"statement": "Spain is hot."},
-        {"question": "Is Spain hot?", "answer": "yes"},
-        {"question": "Where is Spain?", "answer": "Europe"},
-        {"question": "Spain is hot.", "answer": False},
-    ]
+    asked = {"Is Spain hot?": "yes", "Where is Spain?": "Europe", "Spain is hot.": False}
+    lines = [{"statement": "Spain is hot."}]
+    lines += [{"question": question, "answer": answer} for question, answer in asked.items()]
     file.write_text("\n".join(map(json.dumps, lines)) + "\nKenya has coffee.\n")
     records = read_given(file)
-    assert [getattr(record, "form", "statement") for record in records] == [
-        "statement", "yes_no", "choice", "claim", "statement",
-    ]  # fmt: skip
+    forms = [getattr(record, "form", "statement") for record in records]
+    assert forms == ["statement", "yes_no", "choice", "claim", "statement"]
     assert records[-1] == Statement("mine::4", "Kenya has coffee.")
 
 

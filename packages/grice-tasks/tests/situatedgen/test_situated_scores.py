@@ -93,12 +93,6 @@ def test_statements_are_finished_as_published_and_counted_by_source_and_context(
 GOOD = {"keywords": ["a"], "keywords_pos": [0], "statements": ["A.", "B."]}
 
 
-def test_samples_of_the_released_form_are_named_by_their_line(tmp_path):
-    file = tmp_path / "s.jsonl"
-    file.write_text(f"{json.dumps(GOOD)}\n" * 2)
-    assert [sample.id for sample in read_samples(file)] == ["0", "1"]
-
-
 @pytest.mark.parametrize(
     "change",
     [{"keywords_pos": [0, 1]}, {"keywords_pos": [2]}, {"keywords": [], "keywords_pos": []},
@@ -106,6 +100,8 @@ def test_samples_of_the_released_form_are_named_by_their_line(tmp_path):
 )  # fmt: skip
 def test_a_broken_sample_is_named_with_its_line(tmp_path, change):
     file = tmp_path / "s.jsonl"
+    file.write_text(f"{json.dumps(GOOD)}\n" * 2)
+    assert [sample.id for sample in read_samples(file)] == ["0", "1"]
     file.write_text(json.dumps(GOOD | change) + "\n")
     with pytest.raises(RecordError, match=r"s\.jsonl:1"):
         read_samples(file)

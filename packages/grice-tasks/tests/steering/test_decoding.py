@@ -27,10 +27,6 @@ def model(folder):
         yield opened(folder, models)
 
 
-def greedy(logits, before):
-    return int(logits.argmax())
-
-
 def third_word(logits):
     """Return the third likeliest token that stands for text."""
     return 3 + int(np.argsort(-logits[3:])[2])
@@ -61,7 +57,7 @@ def test_a_text_ends_with_the_token_that_stops_it(model):
 
 
 def test_a_prompt_without_a_token_is_not_continued(model):
-    assert model.decode([""], [greedy], max_tokens=4) == [Continuation("", 0, ended=False)]
+    assert model.decode([""], [None], max_tokens=4) == [Continuation("", 0, ended=False)]
     (size,) = model.read_logits([""], ["eat"], lambda logits, ids: logits.shape)
     assert size == (0, len(model.vocabulary))
 

@@ -1,9 +1,7 @@
-"""A language model of three tokens whose replies are known in closed form.
+"""A language model of three tokens: ``a``, ``b`` and the end, which change once a ``b`` is written.
 
-It writes ``a`` or ``b`` until it ends, and goes on differently once a ``b`` was written. The label
-is that the reply holds a ``b``. In the first state it writes ``a`` with 0.6 and ``b`` with 0.2, so
-that R = 0.6 R + 0.2: the probability of the label is 0.5, and given the label ``b`` comes with
-0.2 / 0.5 = 0.4 and ``a`` with 0.6.
+At first ``a`` has 0.6 and ``b`` 0.2, so that R, the probability of a reply with ``b`` (its label),
+is 0.6 R + 0.2 = 0.5; given the label ``b`` comes first with 0.2 / 0.5 = 0.4 and ``a`` with 0.6.
 """
 
 import numpy as np
