@@ -6,13 +6,7 @@ import pytest
 from fake_metrics import by_measure
 from grice.data import Triple
 from grice_research.benches import cskb_population
-from grice_research.benches.cskb_population import (
-    SCORERS,
-    TEST,
-    TripleRows,
-    area,
-    read_triples,
-)
+from grice_research.benches.cskb_population import SCORERS, TEST, TripleRows, area, read_triples
 
 
 def rows(labels, relations=None, heads=None):

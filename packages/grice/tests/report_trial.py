@@ -9,15 +9,7 @@ import shutil
 import subprocess
 from html.parser import HTMLParser
 
-from grice.data import (
-    FeatureEvidence,
-    KnownTail,
-    Score,
-    Span,
-    Triple,
-    TripleEvidence,
-    TurnEvidence,
-)
+from grice.data import FeatureEvidence, KnownTail, Score, Span, Triple, TripleEvidence, TurnEvidence
 from grice.report.writer import ReportWriter
 from grice.scoring.loaded import ScoreColumn
 from grice.scoring.summary import MetricSummary, Summary

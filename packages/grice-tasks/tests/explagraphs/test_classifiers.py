@@ -6,12 +6,7 @@ from hypothesis import strategies as st
 from grice_tasks.explagraphs.check import check_graph
 from grice_tasks.explagraphs.classifiers import KernelHead, Scaling, projections, random_features
 from grice_tasks.explagraphs.features import Reading, informativeness_features
-from grice_tasks.explagraphs.generator import (
-    Slot,
-    Template,
-    Templates,
-    generate_graphs,
-)
+from grice_tasks.explagraphs.generator import Slot, Template, Templates, generate_graphs
 from grice_tasks.explagraphs.graph import Graph, read_graph
 from grice_tasks.explagraphs.samples import Prediction, Sample
 from grice_tasks.explagraphs.scores import ScoreOptions, score_samples

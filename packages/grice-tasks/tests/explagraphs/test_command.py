@@ -7,12 +7,7 @@ import pytest
 
 from grice.cli import main
 from grice.errors import InputError
-from grice_tasks.explagraphs.samples import (
-    Prediction,
-    Sample,
-    read_predictions,
-    read_samples,
-)
+from grice_tasks.explagraphs.samples import Prediction, Sample, read_predictions, read_samples
 from grice_tasks.explagraphs.scores import score_table
 
 PAGE = Path(__file__).parents[4] / "docs" / "explagraphs.md"

@@ -75,10 +75,7 @@ def test_the_summary_is_json_if_asked_for_and_a_reply_of_the_file_is_explained(
 @pytest.mark.parametrize(
     ("words", "shown"),
     [
-        (
-            ["explain", "I broke my leg.", "How?", "I fell."],
-            "relevance repetition #0 broke",
-        ),
+        (["explain", "I broke my leg.", "How?", "I fell."], "relevance repetition #0 broke"),
         (["perturb", "--json"], "turn-order deam"),
         (["perturb", "list"], "turn-order"),
         (["list"], "relevance* messages"),

@@ -1,20 +1,11 @@
 """A tiny world of events whose vectors can be told from their words."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
 from zlib import crc32
 
 import numpy as np
 import pytest
 
 from grice.models import folder
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    from grice.models.protocols import Vector
 
 DIMENSIONS = 48
 
@@ -25,10 +16,10 @@ class WordEncoder:
     identity = "words"
     dimensions = DIMENSIONS
 
-    def encode(self, texts: Sequence[str]) -> list[Vector]:
+    def encode(self, texts):
         return [self._vector(text) for text in texts]
 
-    def _vector(self, text: str) -> Vector:
+    def _vector(self, text):
         words = [
             np.random.default_rng(crc32(word.encode())).normal(size=DIMENSIONS)
             for word in text.lower().split()
@@ -39,15 +30,15 @@ class WordEncoder:
 
 
 @pytest.fixture
-def encoder() -> WordEncoder:
+def encoder():
     return WordEncoder()
 
 
 @pytest.fixture
-def write_card() -> Callable[..., Path]:
+def write_card():
     """Writes a card that describes whatever files lie in a folder."""
 
-    def write(directory: Path, kind: str, settings: dict[str, object]) -> Path:
+    def write(directory, kind, settings):
         (directory / "card.toml").unlink(missing_ok=True)
         files = [path.name for path in sorted(directory.iterdir())]
         facts = {"name": "tiny", "kind": kind, "version": "1", "summary": "-", "licence": "-"}

@@ -1,7 +1,5 @@
 """Triples of events are read from replies as a person would read them."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

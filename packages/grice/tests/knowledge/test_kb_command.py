@@ -1,7 +1,5 @@
 """``grice kb`` and triples of your own, as a user sees them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

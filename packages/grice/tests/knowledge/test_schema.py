@@ -1,7 +1,5 @@
 """Schemas of relations that ship, and events worded for the encoder."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Known triples, stored and your own: look-ups, nearest heads and known tails."""
 
-from __future__ import annotations
-
 import random
 import sqlite3
 from contextlib import closing

@@ -10,12 +10,7 @@ import pytest
 
 from grice.data import Response, Turn, TurnEvidence
 from grice.errors import MetricError, ModelFolderError
-from grice.metrics.relevance import (
-    PairHead,
-    PairSettings,
-    pair_features,
-    relevance,
-)
+from grice.metrics.relevance import PairHead, PairSettings, pair_features, relevance
 from grice.models.embedded import EmbeddedEncoder
 from grice.models.folder import open_folder
 from grice.models.loader import ModelLoader, read_settings
@@ -79,8 +74,7 @@ class Length(SharedWords):
 
 
 @pytest.mark.parametrize(
-    ("value", "reason"),
-    [("0.49", "speaks against it (-0.01)"), ("0.51", "supports it (+0.01)")],
+    ("value", "reason"), [("0.49", "speaks against it (-0.01)"), ("0.51", "supports it (+0.01)")]
 )
 def test_the_reason_goes_with_the_side_of_one_half(value, reason):
     history = (Turn("B", value),)

@@ -1,7 +1,5 @@
 """A format that somebody else's package adds."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

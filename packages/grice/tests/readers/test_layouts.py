@@ -1,7 +1,5 @@
 """Conversations of each format, by examples."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -290,7 +288,7 @@ def test_what_is_broken_costs_itself_or_its_conversation(reading, form, content,
 def test_parlai_has_fields_and_escapes(reading):
     [conversation] = reading(
         "text:Hi\\nthere\tlabel_candidates:a|b\treward:1\n"
-        "text:x\teval_labels:one__PIPE__two|three\tepisode_done:True\n",
+        "text:x\teval_labels:one__PIPE__two|three\tepisode_done:True\n"
     )
     assert spoken(conversation) == [("A", "Hi\nthere"), ("A", "x"), ("B", "one|two")]
     assert conversation.turns[0].meta == {"label_candidates": ["a", "b"], "reward": "1"}

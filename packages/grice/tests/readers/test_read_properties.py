@@ -1,11 +1,8 @@
 """Properties of every input."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import tracemalloc
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -30,7 +27,7 @@ turn = st.builds(Turn, word, text, st.none() | text, st.none() | text, others, m
 
 
 @st.composite
-def conversations(draw: st.DrawFn) -> Conversation:
+def conversations(draw):
     turns = tuple(draw(st.lists(turn, min_size=1, max_size=5)))
     indices = st.lists(st.integers(0, len(turns) - 1), max_size=3).map(tuple)
     return Conversation(draw(word), turns, draw(st.none() | indices), draw(meta))
@@ -40,7 +37,7 @@ several = st.lists(conversations(), min_size=1, max_size=5, unique_by=lambda eac
 
 
 @given(several, st.booleans())
-def test_what_is_written_is_read_back(tmp_path: Path, written: list[Conversation], packed: bool):  # noqa: FBT001
+def test_what_is_written_is_read_back(tmp_path, written, packed):
     path = tmp_path / "file"
     data = "".join(to_json(conversation) + "\n" for conversation in written).encode()
     path.write_bytes(gzip.compress(data, 1) if packed else data)
@@ -49,7 +46,7 @@ def test_what_is_written_is_read_back(tmp_path: Path, written: list[Conversation
     assert list(reader) == written
 
 
-def everything(path: Path, format: str | None) -> list[Conversation | RecordError]:  # noqa: A002
+def everything(path, format):  # noqa: A002
     try:
         records = list(read(path, format=format))
     except InputError:
@@ -74,9 +71,7 @@ mess = st.lists(junk, max_size=6).map(b"".join)
 
 @pytest.mark.parametrize("name", EXAMPLES)
 @given(st.data())
-def test_damaged_examples_raise_nothing_but_input_errors(
-    tmp_path: Path, name: str, data: st.DataObject
-):
+def test_damaged_examples_raise_nothing_but_input_errors(tmp_path, name, data):
     example = EXAMPLES[name].encode()
     start = data.draw(st.integers(0, len(example)))
     end = data.draw(st.integers(start, len(example)))
@@ -101,7 +96,7 @@ GOOD = {
 
 @pytest.mark.parametrize("name", GOOD)
 @given(st.lists(mess.map(lambda data: data.replace(b"\n", b" ")), min_size=1, max_size=4))
-def test_no_good_record_is_lost_beside_junk(tmp_path: Path, name: str, lines: list[bytes]):
+def test_no_good_record_is_lost_beside_junk(tmp_path, name, lines):
     good = GOOD[name]
     if name == "parlai":  # a piece of an episode belongs to the episode behind it
         lines = [line for line in lines if b"text:" not in line and b"labels" not in line]
@@ -125,7 +120,7 @@ LAYOUTS = {
 }
 
 
-def peak_of(path: Path, layout: str, count: int) -> int:
+def peak_of(path, layout, count):
     """Write so many conversations in a layout, and return the peak of reading them, in bytes."""
     record, begin, between, end = LAYOUTS[layout]
     turns = json.dumps([{"message": "word " * 12, "agent": "a"} for _ in range(10)])
@@ -143,7 +138,7 @@ def peak_of(path: Path, layout: str, count: int) -> int:
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_memory_stays_flat(tmp_path: Path, layout: str):
+def test_memory_stays_flat(tmp_path, layout):
     few = peak_of(tmp_path / "few.json", layout, 300)
     many = peak_of(tmp_path / "many.json", layout, 4_000)  # 3.2 MB more; 32 bytes an id are kept
     assert many < few + 300_000

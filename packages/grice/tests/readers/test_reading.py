@@ -1,7 +1,5 @@
 """Opening inputs: paths, gzip, standard input, directories, and what cannot be read."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json
@@ -24,12 +22,12 @@ from grice.readers._formats import LONGEST_LINE
 GOOD = b'{"id": "x", "turns": [{"speaker": "A", "text": "Hi"}]}\n'
 
 
-def write(path: Path, data: bytes) -> Path:
+def write(path, data):
     path.write_bytes(data)
     return path
 
 
-def names(records) -> list[str]:
+def names(records):
     return [
         record.id if isinstance(record, Conversation) else str(record.line) for record in records
     ]

@@ -1,7 +1,5 @@
 """Tables, as text and of Arrow: rows, known columns, those a user names, and refused ones."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import json

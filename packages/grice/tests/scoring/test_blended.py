@@ -1,7 +1,5 @@
 """Blends of metrics as a score of their own."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path

@@ -1,7 +1,5 @@
 """``grice doctor``: scores keep their bits on this machine, and faults are reported."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """A metric that fails is asked again a few times, and loses as little as that allows."""
 
-from __future__ import annotations
-
 import warnings
 
 import pytest

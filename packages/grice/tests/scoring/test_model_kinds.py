@@ -1,7 +1,5 @@
 """Types of models by option; unsuitable ones are refused before a run."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

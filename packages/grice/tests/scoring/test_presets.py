@@ -1,7 +1,5 @@
 """Presets: models and weights of all metrics by one name, which every run says."""
 
-from __future__ import annotations
-
 import json
 from unittest.mock import Mock
 
@@ -12,11 +10,7 @@ from grice.cli import main
 from grice.errors import InputError, ModelError
 from grice.models.folder import shipped_models
 
-OWN = """
-summary = "Short histories."
-[options.relevance]
-history = 1
-"""
+OWN = 'summary = "Short histories."\n[options.relevance]\nhistory = 1\n'
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """Scoring in Python: conversations and whole files in, results to look at."""
 
-from __future__ import annotations
-
 import json
 import logging
 import sys

@@ -1,7 +1,5 @@
 """The loop: order, resume, durability, what is counted."""
 
-from __future__ import annotations
-
 import json
 import os
 import random
@@ -297,7 +295,7 @@ def test_lines_that_are_missing_are_not_taken_for_done(counted):
 def test_lines_are_on_the_disk_before_the_state_counts_them(tmp_path, monkeypatch):
     path = tmp_path / "out.jsonl"
     state = tmp_path / "out.jsonl.state"
-    durable: list[tuple[int, int, int]] = []
+    durable = []
 
     def fsync(descriptor):
         """Note which file is made durable, how much of it, and what the state counts by then."""

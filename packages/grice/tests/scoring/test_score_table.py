@@ -1,7 +1,5 @@
 """Tables in and out: the values of a file of JSON lines, and rows that cannot be used."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tags in a text change no score, and evidence points into the text as it came."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,7 +1,5 @@
 """Roles of turns, the turns that are judged, and replies that are odd."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

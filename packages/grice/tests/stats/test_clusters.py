@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import math
 import random
 
@@ -32,15 +30,6 @@ def collect(clusters, bounds=None, level=0.95):
 
 def figures(estimate):
     return estimate.value, estimate.low, estimate.high
-
-
-def test_even_values_in_clusters_of_one_give_students_interval():
-    values = [0.2, 0.3, 0.5, 0.7, 0.8]
-    error = math.sqrt(sum((v - 0.5) ** 2 for v in values) / 4 / 5)
-    interval = collect([[v] for v in values])
-    assert interval.value == pytest.approx(0.5)
-    assert interval.high - 0.5 == pytest.approx(2.776 * error, rel=1e-3)
-    assert 0.5 - interval.low == pytest.approx(2.776 * error, rel=1e-3)
 
 
 def test_uneven_clusters_cost_the_more_freedom_the_more_alike_their_values_are():

@@ -4,8 +4,6 @@ The data sets are no part of the project: these tests run where GRICE_DATA names
 recomputed figures in the folder ``golden`` beside.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 from statistics import fmean
@@ -154,11 +152,8 @@ def test_agreement_on_deco(rows, golden):
 def test_agreement_on_the_600_replies(rows, golden):
     expected = golden("ruber_predeng_human_agreement")["results"]
     data = rows("predictive_engagement/rated_600.jsonl.gz")
-    sets = {
-        "generated_300": [row for row in data if row["set"] == "generated"],
-        "human_300": [row for row in data if row["set"] == "human"],
-        "all_600": data,
-    }
+    sets = {f"{s}_300": [row for row in data if row["set"] == s] for s in ("generated", "human")}
+    sets["all_600"] = data
     for name, part in sets.items():
         given = [row["ratings"] for row in part]
         found = {"fleiss_kappa_nominal": stats.fleiss_kappa(given).value}

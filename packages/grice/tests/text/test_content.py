@@ -1,7 +1,5 @@
 """Sentences, questions, content words and new content of chat turns, at their places."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -9,13 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grice.text.content import (
-    MOST_SENTENCES,
-    content_words,
-    questions,
-    sentences,
-    strip_repetition,
-)
+from grice.text.content import MOST_SENTENCES, content_words, questions, sentences, strip_repetition
 
 CASES = Path(__file__).with_name("sentences.txt").read_text("utf-8").splitlines()
 """Texts as a person cuts them: ``¦`` stands where a sentence ends, ``⏎`` for a line break."""

@@ -1,7 +1,5 @@
 """Events come out as ATOMIC writes them, with the right person in each place."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

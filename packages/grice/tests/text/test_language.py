@@ -1,7 +1,5 @@
 """Detection of other languages; none for English replies."""
 
-from __future__ import annotations
-
 import pytest
 
 from grice.text.language import other_language

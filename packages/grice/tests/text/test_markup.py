@@ -1,7 +1,5 @@
 """Text without tags, and the way back; text without marks of Markdown."""
 
-from __future__ import annotations
-
 import time
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """The words that each pattern finds; weights were learned on these, so that none may change."""
 
-from __future__ import annotations
-
 import pytest
 
 from grice.text import tokens
