@@ -1,7 +1,5 @@
 """Fixtures of the tests of metrics: the metric that a module names as METRIC, loaded once."""
 
-from __future__ import annotations
-
 import pytest
 
 import grice

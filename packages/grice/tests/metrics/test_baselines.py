@@ -1,7 +1,5 @@
 """The floors, at the edges of their ranges."""
 
-from __future__ import annotations
-
 import pytest
 
 from grice.scoring import load

@@ -1,7 +1,5 @@
 """The model of coherence: features of turns, and the networks that read them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from msgspec.structs import replace

@@ -1,7 +1,5 @@
 """Replies that metrics abstain on, and texts that they flag."""
 
-from __future__ import annotations
-
 import pytest
 
 from grice.data import Judgement, Response, Turn

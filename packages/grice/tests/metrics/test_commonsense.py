@@ -1,7 +1,5 @@
 """Commonsense: pooling of triples, the reply as a whole, evidence and reasons, with known parts."""
 
-from __future__ import annotations
-
 import pytest
 
 from grice.data import KnownTail, Response, Span, Triple, TripleEvidence, Turn

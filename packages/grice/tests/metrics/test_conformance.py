@@ -1,7 +1,5 @@
 """Every metric keeps the rules, and the check notices one that does not."""
 
-from __future__ import annotations
-
 import itertools
 import sys
 from pathlib import Path

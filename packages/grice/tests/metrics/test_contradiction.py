@@ -1,7 +1,5 @@
 """The metric ``contradiction``: what goes against what its speaker said, and where that stood."""
 
-from __future__ import annotations
-
 import pytest
 
 from grice.data import Conversation, FeatureEvidence, Turn, TurnEvidence

@@ -1,7 +1,5 @@
 """Engagement: the metric with a judge whose answers are known, and the model that ships."""
 
-from __future__ import annotations
-
 import shutil
 
 import numpy as np

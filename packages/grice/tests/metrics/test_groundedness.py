@@ -1,7 +1,5 @@
 """The metric ``groundedness``: what a reply says beside the knowledge that it was given."""
 
-from __future__ import annotations
-
 import pytest
 
 import grice

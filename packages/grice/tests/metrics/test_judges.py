@@ -1,7 +1,5 @@
 """Judges by an endpoint keep the rules of metrics, and what they judge stays data."""
 
-from __future__ import annotations
-
 import json
 import unicodedata
 

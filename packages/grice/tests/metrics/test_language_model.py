@@ -1,7 +1,5 @@
 """A language model of one's own, on a tiny decoder of random weights made here."""
 
-from __future__ import annotations
-
 import pytest
 
 from grice.errors import ModelFolderError

@@ -1,7 +1,5 @@
 """The referenced score on known vectors."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

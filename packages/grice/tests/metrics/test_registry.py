@@ -1,7 +1,5 @@
 """Metrics of other people: installed packages and single files."""
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

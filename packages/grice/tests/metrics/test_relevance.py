@@ -1,7 +1,5 @@
 """Relevance: the metric with a classifier whose answers are known, and the model that ships."""
 
-from __future__ import annotations
-
 import random
 
 import msgspec

@@ -1,7 +1,5 @@
 """The metric ``repetition``: what a speaker says again, and where it stood before."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

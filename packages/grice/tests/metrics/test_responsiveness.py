@@ -1,7 +1,5 @@
 """The metric ``responsiveness``: questions and requests that a reply leaves."""
 
-from __future__ import annotations
-
 import pytest
 
 METRIC = "responsiveness"

@@ -1,7 +1,5 @@
 """The metric ``sensibleness`` with a stub model: which flaw it names, and when none."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The metric ``user_frustration``: at which turns users stumble, by what they say next."""
 
-from __future__ import annotations
-
 import pytest
 
 from grice.data import FeatureEvidence, TurnEvidence

@@ -1,7 +1,5 @@
 """Answers are computed once, and a damaged or unusable cache costs no result."""
 
-from __future__ import annotations
-
 import random
 import sqlite3
 from contextlib import closing

@@ -1,7 +1,5 @@
 """An endpoint that is busy, broken or slow, or whose answers cannot be parsed."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

@@ -1,7 +1,5 @@
 """Models on ONNX Runtime and transformers give what plain transformers gives, to 1e-5."""
 
-from __future__ import annotations
-
 import json
 import sys
 

@@ -1,7 +1,5 @@
 """The generator, on a tiny encoder-decoder of random weights made here."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from ctranslate2.specs import transformer_spec

@@ -1,7 +1,5 @@
 """Small networks and products give a row the same bits wherever it stands."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """``grice models``: models are fetched or added complete and correct, or they are absent."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

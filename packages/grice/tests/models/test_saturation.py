@@ -1,7 +1,5 @@
 """Integer sums of the shipped models are the same on every processor: none can saturate."""
 
-from __future__ import annotations
-
 import struct
 
 import numpy as np
