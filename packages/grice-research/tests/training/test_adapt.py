@@ -10,7 +10,7 @@ from grice.models.protocols import Pair, PairClassifier
 from grice_research.training.adapt import adapt, train, train_metric
 from grice_research.training.labelled import Labelled
 from grice_research.training.logistic import balanced, fit_logistic
-from grice_research.training.replies import Penalty, fit_head, read_replies, save_head
+from grice_research.training.replies import Penalty, fit_head, folds_of, read_replies, save_head
 
 WORDS = ["tea", "bread", "river", "music", "winter",
          "garden", "letter", "window", "market", "story"]  # fmt: skip
@@ -92,6 +92,12 @@ def test_the_report_knows_no_reply_it_is_about():
     report = adapt(Labelled(pairs, labels, groups, ()), Bags(), Even()).report
     assert report.conversations == 40
     assert report.measured[-1].after.value < 0.8
+
+
+def test_folds_keep_groups_together():
+    groups = [f"g{i // 3}" for i in range(60)]
+    placed = set(zip(groups, folds_of(groups), strict=True))
+    assert (len(placed), len({fold for _, fold in placed})) == (20, 5)
 
 
 def test_sources_of_other_levels_are_not_told_apart():
