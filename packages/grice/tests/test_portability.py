@@ -75,7 +75,7 @@ THREADS = "`OMP_NUM_THREADS=4`"
 def test_a_promise_that_is_kept_everywhere(bench, monkeypatch):
     status, page = outcome(bench, monkeypatch, {})
     assert status == 0
-    assert "is kept in 3 of 3 environments" in page
+    assert "holds in 3 of 3 environments" in page
     assert "none in `fast`, none in `exact`" in page
     assert f"| {THREADS} | ctranslate2: {KERNELS['ctranslate2']} | kept | kept | passed |" in page
     assert "Not on this processor: `CT2_FORCE_CPU_ISA=AVX9000`." in page
@@ -97,7 +97,7 @@ def test_a_promise_that_is_kept_everywhere(bench, monkeypatch):
 def test_a_broken_promise_changes_the_status(bench, monkeypatch, kind, where, answer, message):
     status, page = outcome(bench, monkeypatch, {(kind, where): answer})
     assert status == 1
-    assert "is kept in 2 of 3 environments" in page
+    assert "holds in 2 of 3 environments" in page
     assert message in page
 
 
