@@ -250,7 +250,7 @@ def test_an_interrupted_run_is_finished_by_the_same_command(tmp_path):
         _, errors = process.communicate(timeout=300)
         assert not out.exists()
     assert process.returncode == 130
-    assert "the same command goes on" in errors.decode()
+    assert "the same command resumes it" in errors.decode()
     subprocess.run(command, check=True, capture_output=True)
     finished = out.read_bytes()
     subprocess.run([*command[:-1], str(tmp_path / "whole.jsonl")], check=True, capture_output=True)
@@ -307,8 +307,8 @@ def test_a_cache_that_cannot_be_used_is_said_in_one_line(chat, tmp_path, capsys)
     assert main(words) == 0
     shown = capsys.readouterr()
     assert len(scores_in(shown.out)) == 5
-    [warning] = [line for line in shown.err.splitlines() if "left out" in line]
-    assert warning.startswith("grice: the cache cannot be used and is left out: ")
+    [warning] = [line for line in shown.err.splitlines() if "ignored" in line]
+    assert warning.startswith("grice: the cache cannot be used and is ignored: ")
 
 
 def test_a_table_of_figures_moves_together_before_it_folds_and_no_name_is_cut(

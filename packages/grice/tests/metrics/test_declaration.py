@@ -113,7 +113,7 @@ def test_list_says_what_a_metric_and_its_options_are(capsys):
     assert main(["list", "relevance"]) == 0
     page = " ".join(capsys.readouterr().out.split())
     assert "Does this reply answer what was said?" in page
-    assert "How many turns before the reply are read. 1 or more." in page
+    assert "Number of turns before the reply that are used. 1 or more." in page
     assert "--relevance-model (default builtin:relevance): a model" in page
 
 

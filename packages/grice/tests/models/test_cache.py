@@ -60,7 +60,7 @@ def test_answers_stay_for_the_next_run_of_the_same_model_and_text(counting, tmp_
 def test_an_unusable_cache_is_left_out_with_a_warning(counting, tmp_path):
     (tmp_path / FILE).write_bytes(b"this is no database" * 100)
     for folder in (tmp_path, tmp_path / FILE / "below"):
-        with pytest.warns(UserWarning, match="the cache cannot be used and is left out"):
+        with pytest.warns(UserWarning, match="the cache cannot be used and is ignored"):
             assert encoded(counting, folder, ["hello"])[0][0] == 5
 
 
@@ -69,7 +69,7 @@ def test_a_cache_that_breaks_during_a_run_costs_no_answer(counting, tmp_path):
     counting.cached(cache, ["a"])
     with sqlite3.connect(tmp_path / FILE) as other:
         other.execute("DROP TABLE answers")
-    with pytest.warns(UserWarning, match="left out"):
+    with pytest.warns(UserWarning, match="ignored"):
         assert counting.cached(cache, ["a", "bb"])[1][0] == 2
 
 

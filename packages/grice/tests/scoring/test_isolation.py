@@ -119,5 +119,5 @@ def test_a_batch_that_does_not_fit_is_asked_in_halves_and_that_is_said_once(erro
         assert answers(ask, range(1024)) == [item**2 for item in range(1024)]
     assert calls == [1024, 512, 256, 256, 512, 256, 256]
     assert [str(warning.message) for warning in caught] == [
-        "memory ran out; what did not fit is scored in halves"
+        "out of memory; batches that do not fit are scored in halves"
     ]

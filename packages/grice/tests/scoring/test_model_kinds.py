@@ -134,8 +134,8 @@ INNER = [
     ("engagement", "[settings]", '[settings]\nreads = 7\nbase = ""', "cannot be read"),
     ("engagement", 'kind = "reply-head"', 'kind = "reply-tail"', "a model of type 'reply-tail'"),
     ("coherence", "decay = 0.6", 'decay = "fast"', "settings.decay"),
-    ("encoder", 'name = "encoder"', 'name = "a|b"', "is no name"),
-    ("encoder", 'name = "encoder"', 'name = "\\u001b[31m"', "is no name"),
+    ("encoder", 'name = "encoder"', 'name = "a|b"', "is no valid name"),
+    ("encoder", 'name = "encoder"', 'name = "\\u001b[31m"', "is no valid name"),
 ]
 
 
@@ -198,7 +198,7 @@ def test_files_outside_the_folder_are_no_part_of_a_model(tmp_path, name):
     card = tmp_path / "m" / "card.toml"
     whole = card.read_text()
     card.write_text(whole.replace("[files]", f'[files]\n"{name}" = "{sha}"'))
-    with pytest.raises(ModelFolderError, match="no name of a file in its folder"):
+    with pytest.raises(ModelFolderError, match="not the name of a file in its folder"):
         open_folder(tmp_path / "m")
 
 

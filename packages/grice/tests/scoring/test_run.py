@@ -165,7 +165,7 @@ def test_a_full_disk_says_so_and_keeps_what_was_scored(tmp_path, records, scorer
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (whole.stat().st_size - 100, hard))
     try:
-        with pytest.raises(OutputError, match="File too large; what was scored before is kept"):
+        with pytest.raises(OutputError, match="File too large; earlier scores are kept"):
             score_to(path, records, scorer)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))

@@ -108,7 +108,7 @@ def test_beside_a_user_alone_another_spelling_of_an_assistant_is_said(tmp_path, 
     talk = {"messages": [{"role": role, "content": text} for role, text in said.items()]}
     assert [score["turn"] for score in scores_of(tmp_path, talk)] == [0, 1]
     shown = " ".join(capsys.readouterr().err.split())
-    assert "1 turn is of the role 'assistent', which is not known as an assistant's" in shown
+    assert "1 turn is of the role 'assistent', which is not a known assistant role" in shown
     scores = scores_of(tmp_path, talk, more=["--speaker", "assistent"])
     assert [score["turn"] for score in scores] == [1]
     assert "not known" not in capsys.readouterr().err
@@ -117,7 +117,7 @@ def test_beside_a_user_alone_another_spelling_of_an_assistant_is_said(tmp_path, 
 def test_calls_of_tools_and_their_answers_are_no_replies(tmp_path, capsys):
     assert [score["turn"] for score in scores_of(tmp_path, SUPPORT)] == [2, 6, 8]
     shown = capsys.readouterr().err
-    assert "only the assistant's turns are judged; --speaker all judges everybody" in shown
+    assert "only the assistant's turns are judged; --speaker all judges every speaker" in shown
     assert "2 tool calls and results are not judged" in shown
     everybody = scores_of(tmp_path, SUPPORT, more=["--speaker", "all"])
     assert [score["turn"] for score in everybody] == [1, 2, 3, 6, 7, 8]

@@ -76,7 +76,7 @@ def test_too_little_is_said_plainly():
     assert collect([[], []]) is None
     alone = collect([[0.2, 0.4]])
     assert figures(alone) == (pytest.approx(0.3), None, None)
-    assert alone.note == "one alone says nothing of the spread"
+    assert alone.note == "the variance cannot be estimated from one"
 
 
 @given(st.lists(st.lists(st.floats(0, 1), min_size=1, max_size=5), min_size=2, max_size=8))

@@ -163,7 +163,7 @@ def test_power_counts_conversations():
     assert stats.items_needed(a, b, difference=10).more == 0
     for options, message in (
         ({"difference": 0}, "above 0"),
-        ({"difference": 1, "groups": ["x"] * 40}, "nothing of the spread"),
+        ({"difference": 1, "groups": ["x"] * 40}, "estimate the variance"),
     ):
         with pytest.raises(InputError, match=message):
             stats.items_needed(a, b, **options)

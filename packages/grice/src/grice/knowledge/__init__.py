@@ -1,1 +1,1 @@
-"""Relation schemas, known triples, and how plausible a triple is."""
+"""Relation schemas, knowledge bases, and the plausibility of triples."""

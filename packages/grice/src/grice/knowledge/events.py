@@ -1,7 +1,7 @@
 """Events of a reply and of the turn before it, with features of the words around them.
 
 A tagger marks the spans of events. Connectives, wishes, judgements and negation around and inside
-a span show how people relate events. They are read here by rules.
+a span indicate relations of events. Rules extract them here.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Triples of events read from a reply by the words that relate them.
+"""Extraction of event triples from a reply, by connectives and other features.
 
 ACCENT (Ghazarian et al., Findings of ACL 2023) reads at most one triple per relation from a reply:
 "Single" if both events are in the reply, "Pair" if one is in the turn before. Here a span tagger
@@ -80,7 +80,7 @@ class ContextResponse(NamedTuple):
 
 
 class ExtractedTriple(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A triple of events read from a reply.
+    """A triple of events extracted from a reply.
 
     Head and tail are clauses with their people named: ``PersonX gets fired``. PersonX is the
     subject of the head, and PersonY that of the tail under oReact, oWant and oEffect.
@@ -89,17 +89,17 @@ class ExtractedTriple(msgspec.Struct, frozen=True, omit_defaults=True):
     head: str
     relation: str
     tail: str
-    confidence: float  # probability that people find this relation in the reply, 0 to 1
+    confidence: float  # probability that annotators find this relation in the reply, 0 to 1
     kind: TripleKind
     head_place: Place | None = None
     tail_place: Place | None = None
-    whole: bool = True  # whether both are such as people write: whole clauses, about people
+    whole: bool = True  # whether both are whole clauses about people
 
 
 class Extraction(msgspec.Struct, frozen=True, omit_defaults=True):
     """The triples of one reply, at most one per relation, the most confident first.
 
-    ``reason`` says why there is none. The flag ``truncated``: a turn was too long, or had too many
+    ``reason`` explains why it is empty. Flag ``truncated``: a turn was too long, or had too many
     events, to be read whole.
     """
 
@@ -348,7 +348,7 @@ def _mood_fits(candidate: Candidate, relation: str) -> bool:
 
 
 def is_whole(candidate: Candidate, relation: str) -> bool:
-    """Return whether people would write such a triple.
+    """Return whether annotators would write such a triple.
 
     In DECO's training part people write triples of persons (305 of 307 heads), in whole clauses,
     and under isAfter both of one person (22 of 26). People may react to a thing; an exclamation is
@@ -365,7 +365,7 @@ def is_whole(candidate: Candidate, relation: str) -> bool:
 
 
 def worded(candidate: Candidate, relation: str) -> tuple[str, str]:
-    """Return head and tail as people write them under a relation."""
+    """Return head and tail in the wording of annotators for a relation."""
     subject: PersonName | None = None
     if relation not in ABOUT_ANYONE:
         subject = "PersonY" if relation.startswith("o") else "PersonX"
@@ -390,7 +390,7 @@ _WISH = re.compile(
 
 
 def _plain(text: str) -> str:
-    """Drop the words that only colour a clause."""
+    """Drop modifiers without content."""
     first, *rest = text.split()
     plain = [first, *(word for word in rest if word not in _COLOURS)]
     return " ".join(plain) if len(plain) > 1 else text

@@ -88,7 +88,7 @@ class GenerativeKnowledge:
         ]
 
     def plausibility(self, triples: Sequence[Triple]) -> list[float]:
-        """Return how well each tail follows from its head, 0 to 1; 0 for an empty one.
+        """Return the plausibility of each tail given its head, 0 to 1; 0 for an empty one.
 
         A logistic function of both likelihoods, fitted on the development part of CSKB Population
         (labels of people), whatever the relation.

@@ -1,4 +1,4 @@
-"""One file per metric. :mod:`grice.metrics.declaration` says how a metric is declared."""
+"""One file per metric. :mod:`grice.metrics.declaration` documents the declaration."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Trivial baselines: what a metric must beat before it means anything.
+"""Trivial baselines, which a useful metric must beat.
 
-They are metrics like any other, so that every table can hold them as rows.
+They are declared as metrics, so that every table can contain them as rows.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def log_length(responses: Sequence[Response]) -> list[Judgement]:
     example=Example(["Do you like tea?", "I like green tea."], low=0.5, high=0.9),
 )
 def cosine_last_turn(responses: Sequence[Response], *, encoder: Encoder) -> list[Judgement]:
-    """Return the cosine of the two sentence vectors; abstain where no turn stands before."""
+    """Return the cosine of the two sentence vectors; abstain if there is no turn before."""
     pairs = [[(turn.text, r.text) for turn in r.history[-1:]] for r in responses]
     return _mean_cosines(pairs, encoder, "no turn before it")
 
@@ -95,12 +95,12 @@ def turn_count(conversations: Sequence[Conversation]) -> list[Judgement]:
 @baseline(
     "overlap_last_turn",
     version="2",
-    summary="How many words of the reply stand in the turn before it? (a trivial baseline)",
+    summary="How many words of the reply occur in the turn before it? (a trivial baseline)",
     judges="response",
     example=Example(["Do you like tea?", "I like tea."], low=0.66, high=0.67),
 )
 def overlap_last_turn(responses: Sequence[Response]) -> Iterator[Judgement]:
-    """Return the share of the reply's different words that the turn before it holds."""
+    """Return the share of the reply's distinct words that occur in the turn before it."""
     for response in responses:
         words = set(_words(response.text))
         before = [set(_words(turn.text)) for turn in response.history[-1:]]
@@ -137,7 +137,7 @@ def mean_cosine_to_user(
 ) -> list[Judgement]:
     """Return the mean cosine of each system turn with the user turn right before it.
 
-    The user is known by role, then by the speaker's name (user, customer, client and such);
+    The user is identified by role, then by the speaker's name (user, customer, client and such);
     otherwise it is the first speaker.
     """
     pairs = []
@@ -158,7 +158,7 @@ def mean_cosine_to_user(
 def mean_user_words(conversations: Sequence[Conversation]) -> list[Judgement]:
     """Return the mean number of words of the user's turns.
 
-    The user is known by role, then by the speaker's name (user, customer, client and such);
+    The user is identified by role, then by the speaker's name (user, customer, client and such);
     otherwise it is the first speaker.
     """
     return [_mean_words(_texts(conversation, user=True)) for conversation in conversations]

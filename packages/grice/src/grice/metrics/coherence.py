@@ -1,8 +1,8 @@
-"""Coherence: does the conversation hang together?
+"""Coherence of a conversation, by small networks on vectors of its turns.
 
-Every turn is encoded by itself, so one more turn costs one more encoding. Small networks read a
-turn beside the turns around it, what its speaker said last and all that was said, with the features
-of :func:`turn_features` and :func:`order_features`. The conversation is scored from its turns
+Every turn is encoded by itself, so one more turn costs one more encoding. Small networks take a
+turn with its neighbours, the last turn of its speaker and a summary of the history, and the
+features of :func:`turn_features` and :func:`order_features`. The conversation score uses its turns
 (:func:`dialogue_features`), with features that the networks do not read: verbatim repetition, and
 how each turn was rated out of context.
 """
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from grice.numeric import Array, Integers
 
 NEUTRAL = 0.5
-SHOWN = 3  # how many of the least coherent turns the evidence names
+SHOWN = 3  # number of the least coherent turns in the evidence
 
 
 class Dialogue(NamedTuple):
@@ -86,7 +86,7 @@ def _reason_against(conversation: Conversation) -> str | None:
 @metric(
     "coherence",
     version="6",
-    summary="Does the conversation hang together?",
+    summary="Is the conversation coherent?",
     judges="conversation",
     models={"model": "builtin:coherence"},
     protocols={"model": DialogueClassifier},
@@ -107,7 +107,7 @@ def coherence(
 ) -> Iterator[Judgement]:
     """Return how coherent a conversation is, 0 to 1.
 
-    Each turn is scored in context: beside the turns around it, and beside turns from elsewhere. The
+    Each turn is scored in context: against its neighbours, and against turns from elsewhere. The
     conversation score aggregates the turn scores, with further features: verbatim repetition, and
     how each turn was rated out of context. The cost is one encoding a turn, however long the
     conversation is.
@@ -119,9 +119,9 @@ def coherence(
         To rank whole conversations of one kind, and to find turns that do not belong.
 
     When not to:
-        For single replies (use ``relevance``), and for turns that contradict each other: these
-        are not noticed. Simple counts come near it on every rated set of conversations, such as
-        the mean cosine of neighbouring turns, which is why it does not run by default.
+        For single replies (use ``relevance``), and for contradictions between turns, which it does
+        not detect. It does not run by default, since simple baselines such as the mean cosine of
+        neighbouring turns are nearly as good on every rated set of conversations.
     """
     spoken = list(map(_spoken, conversations))
     texts = [tuple(turn.text for turn in turns.values()) for turns in spoken]
@@ -144,17 +144,17 @@ def _judgement(places: list[int], reading: tuple[float, tuple[float, ...]]) -> J
     return Judgement(value, "ok", reason, (), evidence)
 
 
-LOWEST = 0.25  # share of the turns that stand for the worst of a conversation, at least one
+LOWEST = 0.25  # share of the turns that represent the worst of a conversation, at least one
 POOLED = 6  # pooled outputs of the networks: two of each turn, in three ways
 ALONE = 3
 """Log odds of a turn out of context: that a person wrote it, that people would call it good, and
 that they would like a conversation of such turns."""
-SPEAKER = 5  # features that tell the speakers of a conversation apart
+SPEAKER = 5  # features of differences between the speakers
 WHOLE = POOLED + 2 * (NUMBERS + ORDER) + SPEAKER + 3 * AGAIN + 2 * ALONE
 """Features of a conversation."""
 DECAY = 0.7  # weight of a turn in all that was said, relative to the turn after it
 AT_ONCE, AROUND = 128, 64
-"""Turns of a long conversation that are read at once, and how many before and after them."""
+"""Turns per window of a long conversation, and context turns before and after it."""
 
 
 def pooled(outputs: Array) -> Array:
@@ -169,7 +169,7 @@ def _quarter(rows: Array) -> int:
 
 
 def speaker_features(numbers: Array, speakers: Sequence[str | int]) -> Array:
-    """Return features that tell speakers apart, ``(SPEAKER,)``, from those of the turns.
+    """Return features of differences between speakers, ``(SPEAKER,)``, from those of the turns.
 
     The order of the speakers does not count: of their means the lowest length and number of
     questions, the highest repetition and nearness to it, and the lowest association of words.
@@ -281,10 +281,10 @@ class DialogueHead:
         self._nets = [network(f"net{i}") for i in range(count)]
 
     def read(self, dialogues: Sequence[Dialogue]) -> list[tuple[float, tuple[float, ...]]]:
-        """Return for each conversation its value and, turn by turn, how well it carries on.
+        """Return the coherence of each conversation and of each of its turns.
 
-        Both are 0 to 1, higher is better; that of a turn is the probability that it was not put
-        there or changed on purpose.
+        Both are 0 to 1, higher is better; that of a turn is the probability that it was not
+        inserted or changed by a perturbation.
         """
         from grice.models.mlp import single_threaded
 
@@ -312,7 +312,7 @@ class DialogueHead:
     ) -> tuple[Array, Array]:
         """Return two logits a turn, ``(turns, 2)``, and its features, ``(turns, NUMBERS + ORDER)``.
 
-        A long conversation is read in stretches, each with turns before and after it.
+        A long conversation is processed in windows, each with turns before and after it.
         """
         from grice.models.mlp import single_threaded
 

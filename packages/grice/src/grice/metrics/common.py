@@ -28,7 +28,7 @@ _WORD = re.compile(r"\S+")
 
 
 def empty_reply(response: Response) -> str | None:
-    """Return that a reply holds no text; None if it holds some."""
+    """Return the reason if a reply is empty; None if it contains text."""
     return None if response.text.strip() else "the reply is empty"
 
 
@@ -48,7 +48,7 @@ def unscorable_reply(response: Response) -> str | None:
     if reason := unsupported_reply(response):
         return reason
     last = None
-    for turn in reversed(response.history):  # mostly the first that is looked at can be read
+    for turn in reversed(response.history):  # mostly the first one can be read
         if (reason := unreadable(turn.text)) is None:
             return None
         last = last or reason
@@ -64,7 +64,7 @@ def score_or_abstain(
 ) -> Iterator[Judgement]:
     """Yield a judgement per item: an abstention where there is a reason against scoring it.
 
-    All other items are scored at once, in order. With a reader, which takes replies alone, those
+    All other items are scored at once, in order. With a reader, which takes only replies, those
     that it truncates are flagged.
     """
     reasons = [reason_against(item) for item in items]
@@ -94,7 +94,7 @@ def encode_distinct(encoder: Encoder, texts: Iterable[str]) -> dict[str, Vector]
 
 
 def check_width(width: int, expected: int, place: Path, encoder: Encoder) -> None:
-    """Refuse the vectors of an encoder that the networks of a model cannot read."""
+    """Refuse an encoder whose vectors do not fit the networks of a model."""
     if width != expected:
         raise ModelFolderError(
             f"{place}: its networks read vectors of {expected} numbers, the encoder "

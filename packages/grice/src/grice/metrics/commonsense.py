@@ -1,10 +1,10 @@
 """Commonsense: are the events of this reply plausibly related?
 
-After ACCENT (Ghazarian et al., Findings of ACL 2023): read event triples from the reply and the
-turn before it, score how well each agrees with what is known, and pool the scores. ACCENT writes
-its triples with a fine-tuned T5 and compares their tails with those that COMET generates; here an
-extractor of our own reads them, and a small network fitted on known triples scores them. By default
-a senseless triple weighs more than a sensible one, where ACCENT takes the mean.
+After ACCENT (Ghazarian et al., Findings of ACL 2023): extract event triples from the reply and the
+turn before it, score how well each agrees with a knowledge base, and pool the scores. ACCENT writes
+its triples with a fine-tuned T5 and compares their tails with those that COMET generates; here
+grice's own extractor finds them, and a small network fitted on known triples scores them. By
+default an implausible triple weighs more than a plausible one, where ACCENT takes the mean.
 """
 
 from __future__ import annotations
@@ -76,15 +76,15 @@ def commonsense(
     """Return the plausibility of the reply's event triples.
 
     A triple relates two events of the reply, or one of the reply and one of the turn before it. The
-    plausibilities of a reply's triples are pooled; a reply without a triple is not judged. The
-    evidence is every triple with its place in the text, its plausibility and the nearest known
+    plausibilities of a reply's triples are pooled; the metric abstains on a reply without a triple.
+    The evidence is every triple with its span in the text, its plausibility and the nearest known
     triple.
 
     When to use it:
-        To read which events a reply relates, and to check each relation against what is known.
+        To see which events a reply relates, and to check each relation against a knowledge base.
 
     When not to:
-        To find senseless replies by the number alone: it ranks them no better than their length
+        To find nonsensical replies by the score alone: it ranks replies no better than their length
         does (``grice bench accent``), which is why it does not run by default.
 
     Args:
@@ -128,7 +128,7 @@ def exchange_of(response: Response) -> ContextResponse:
 def _most_confident(extraction: Extraction, most: int) -> Extraction:
     """Keep the most confident triples of whole clauses, one between the same two events.
 
-    Of several relations between the same events, one is mostly right.
+    Of several relations between the same events, mostly only one is correct.
     """
     chosen: list[ExtractedTriple] = []
     seen: set[frozenset[Place | str]] = set()
@@ -173,7 +173,7 @@ def mean_score(scores: Sequence[float]) -> float:
 def harmonic_mean_score(scores: Sequence[float]) -> float:
     """Return the harmonic mean of the plausibilities of a reply's triples, else 0.5.
 
-    People call a reply senseless for one senseless triple, so low ones count more.
+    One implausible triple makes a reply implausible to people, so low values count more.
 
     >>> [round(harmonic_mean_score(each), 2) for each in ([0.8, 0.8], [0.8, 0.8, 0.1])]
     [0.8, 0.24]

@@ -1,9 +1,9 @@
-"""Contradiction: does a reply say the opposite of what its speaker said before?
+"""Contradiction: does a reply contradict earlier turns of its speaker?
 
 The model is decomposable attention (Parikh et al., EMNLP 2016): every token of a sentence is
-compared with what stands for it in the other one, and the comparisons are pooled by mean and
-maximum. Its tokens are states of a sentence encoder, each with two flags: whether it stands in the
-other sentence, too, and whether it negates.
+compared with its soft alignment in the other one, and the comparisons are pooled by mean and
+maximum. Its tokens are hidden states of a sentence encoder, each with two flags: whether it occurs
+in the other sentence, too, and whether it is a negation.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from grice.models.mlp import Mlp
     from grice.numeric import Array
 
-HALF = 0.5  # below it a reply is said to contradict
+HALF = 0.5  # below this value a reply is reported as contradicting
 NEUTRAL = 1.0  # value of a reply without earlier statements of its speaker
 SHIFT = 0.83
 """Of the log odds of the pair that most likely contradicts, since many pairs are compared.
@@ -61,7 +61,7 @@ def _reason_against(response: Response) -> str | None:
 @metric(
     "contradiction",
     version="2",
-    summary="Does this reply go with what its speaker said before?",
+    summary="Is this reply consistent with what its speaker said before?",
     judges="response",
     models={"encoder": "builtin:encoder", "model": "builtin:contradiction"},
     accepts={"model": ("contradiction",)},
@@ -80,20 +80,20 @@ def _reason_against(response: Response) -> str | None:
 def contradiction(
     responses: Sequence[Response], *, encoder: Encoder, model: PairClassifier
 ) -> Iterator[Judgement]:
-    """Return how well a reply goes with what its speaker said before, 0 to 1.
+    """Return the consistency of a reply with earlier turns of its speaker, 0 to 1.
 
     Every sentence of the reply that states something is compared with those of the speaker's
     earlier sentences that are nearest to it by the cosine of their vectors, and the pair that most
-    likely contradicts counts. The evidence is the earlier turn, the two sentences, and, of a reply
-    that is said to contradict, the words without which it would be less so.
+    likely contradicts decides. The evidence is the earlier turn, the two sentences, and, for a
+    reported contradiction, the words that contribute most to it.
 
     When to use it:
         To find replies that say the opposite of an earlier turn: negations, antonyms, other
         numbers, colours or places.
 
     When not to:
-        To find contradictions that take a step of reasoning ("I am vegan" before "I had a steak"),
-        or that contradict the partner: what the partner said of himself is not compared.
+        To find contradictions that need inference ("I am vegan" before "I had a steak"),
+        or that contradict the partner, whose turns are not compared.
     """
 
     def chances(pairs: Iterable[tuple[str, str]]) -> Iterator[float]:
@@ -115,7 +115,7 @@ def contradiction(
 
 
 class _Two(NamedTuple):
-    """A sentence of a reply beside an earlier one of its speaker, in the turn ``position``."""
+    """A sentence of a reply paired with an earlier one of its speaker, in the turn ``position``."""
 
     position: int
     before: Stretch
@@ -137,7 +137,7 @@ def _earlier(response: Response) -> list[tuple[int, Stretch]]:
 
 
 def _compared(responses: Sequence[Response], encoder: Encoder) -> list[list[_Two]]:
-    """Return each sentence of a reply beside the earlier ones that are nearest to it."""
+    """Pair each sentence of a reply with the earlier ones that are nearest to it."""
     stated = [(_statements(response.text), _earlier(response)) for response in responses]
     every = (s for now, before in stated for s in (*now, *(earlier for _, earlier in before)))
     vectors = encode_distinct(encoder, (sentence.text for sentence in every))
@@ -208,7 +208,7 @@ NEGATIONS = frozenset(
 MOST = 40  # tokens of a sentence that are read
 PORTION = 2000
 """Pairs whose token states are held at once: those of a long conversation would fill the memory."""
-FLAGS = 2  # flags of a token beside its state: it stands in the other sentence; it negates
+FLAGS = 2  # flags of a token: it occurs in the other sentence; it is a negation
 
 
 class AttentionSettings(Settings, frozen=True):

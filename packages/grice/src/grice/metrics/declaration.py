@@ -1,4 +1,4 @@
-"""How a metric is declared: one decorated function, from which everything else is derived.
+"""Declaration of metrics: one decorated function, from which everything else is derived.
 
     @metric(
         "shouting",
@@ -13,8 +13,8 @@
 
 The function gets a whole batch and returns one judgement per item, in order. Its keyword-only
 parameters are the metric's options, explained in the ``Args`` of its docstring, except those
-named in ``models``, which receive opened models. It opens nothing, prints nothing and keeps
-nothing.
+named in ``models``, which receive opened models. It opens no files, prints nothing and keeps
+no state.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ Count: TypeAlias = Annotated[int, msgspec.Meta(ge=1)]
 """Annotation of an option that counts things."""
 
 Fraction: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=1)]
-"""Annotation of an option that is a part of a whole."""
+"""Annotation of an option that is a fraction."""
 
 Judges: TypeAlias = Literal["response", "conversation"]
 OptionValue: TypeAlias = int | float | str
@@ -123,7 +123,7 @@ class Metric(msgspec.Struct, frozen=True):
 
     Attributes:
         name: Unique name, lower case with underscores.
-        version: Moves whenever the same input gives another number.
+        version: Changes whenever the same input gives another score.
         summary: The question it answers, one line.
         judges: Whether an item is a ``Response`` or a ``Conversation``.
         function: The batch function; ``description`` is its docstring, ``options`` its settings.
@@ -131,7 +131,7 @@ class Metric(msgspec.Struct, frozen=True):
         source: Where the method was published.
         low, high: Smallest and largest value; higher is better.
         neutral: Value of an abstained item.
-        default: Whether ``grice score`` runs it unless told otherwise.
+        default: Whether ``grice score`` runs it by default.
         accepts: By parameter name, the tasks that a model may have, where that is more than the
             task of the default model.
         protocols: By parameter name, the runtime-checkable protocol, such as
@@ -181,7 +181,7 @@ def metric(
     """Return a decorator that turns a batch function into a :class:`Metric`.
 
     With ``abstain``, which returns the reason why an item cannot be judged or None, the function
-    gets the other items alone. Replies that the model of the parameter ``reader`` truncates are
+    gets only the other items. Replies that the model of the parameter ``reader`` truncates are
     flagged.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Engagement: would a person want to go on talking after this reply?
+"""Engagement: would a person want to continue after this reply?
 
 The model is a linear head on countable features and frozen vectors. Its log odds are a sum with one
 part per feature: the counts of :data:`SURFACE`, the cosine with the turn before, what the turn
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 NEUTRAL = 0.5  # also the model's answer where the turn before or the reply holds no word
 NOTICEABLE = 0.005  # an effect below this would be printed as nothing
-LABELS = {"words": "reply length"}  # features whose name alone says too little
+LABELS = {"words": "reply length"}  # features with more readable names
 SHOWN = 5  # most features that are named as evidence
 
 
@@ -58,7 +58,7 @@ class ReplyJudge(Reader, Protocol):
 @metric(
     "engagement",
     version="3",
-    summary="Would a person want to go on talking after this reply?",
+    summary="Would a person want to continue the conversation after this reply?",
     judges="response",
     models={"model": "builtin:engagement"},
     source="After predictive engagement (Ghazarian et al., AAAI 2020), with its labels put right.",
@@ -76,10 +76,10 @@ class ReplyJudge(Reader, Protocol):
 def engagement(responses: Sequence[Response], *, model: ReplyJudge) -> Iterator[Judgement]:
     """Return the probability that a person finds the reply engaging.
 
-    The model that ships reads counts such as the number of words, and the vectors of the reply and
-    of the turn before it. What it reads was chosen by how replies of equal length rank on a corpus
-    other than those it was learned on; that adds a little to length, which still weighs most. 0.5
-    is where an engaging reply is as likely as a dull one, with both classes weighed alike. The
+    The shipped model uses counts such as the number of words, and the vectors of the reply and of
+    the turn before it. Its features were selected by the ranking of replies of equal length on a
+    corpus not used for training; they add a little to length, which still has the largest weight.
+    At 0.5 engaging and dull replies are equally likely, with equal class weights. The
     evidence is the features with the largest effect on the score, compared with an average reply.
 
     Sentences that repeat an earlier turn are stripped, and the score is multiplied by the fraction
@@ -90,8 +90,8 @@ def engagement(responses: Sequence[Response], *, model: ReplyJudge) -> Iterator[
         repeated replies.
 
     When not to:
-        Where ``log_length`` tells as much, which on most rated sets it does: it does not run by
-        default for that. Among replies of about the same length it discriminates weakly.
+        Where ``log_length`` is as good, as on most rated sets, which is why it does not run by
+        default. Among replies of about the same length it discriminates weakly.
     """
     items = list(map(_item, responses))
     judgements = map(_judgement, items, model.explain([pair for pair, _ in items]))
@@ -144,13 +144,13 @@ SURFACE = (
     "exclaims",
 )
 """Names of the numbers, in the order of :func:`surface`."""
-COUNTS = (0, 3)  # places of those that count; a network does better with their logarithms
+COUNTS = (0, 3)  # indices of counts, of which the network uses the logarithms
 COSINE = "likeness to the turn before"
 BASE = "the base classifier"
 BLOCKS = ("what the turn before says", "what the reply says", "how the two meet")
 WIDTH = 0.25  # brings the elements of unit vectors times the root of their length below the scalars
 FAR = 3.0
-"""Scalars are cut at so many standard deviations: a reply of a thousand words is just long."""
+"""Limit of scalars in standard deviations, so that very long replies are just long."""
 NARROW = 1e-6  # a feature that varies less than this is constant
 ROWS = 256  # pairs whose features are held at once
 

@@ -1,4 +1,4 @@
-"""Fluency: are the words of a reply in their place?"""
+"""Fluency: excess surprisal of the words of a reply."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 
 NEUTRAL = 0.5
 WEIGHT, SHIFT = -2.09, 0.71
-"""Log odds of no slip, per nat, by the recipe ``dialogue.fluency`` of grice-research.
+"""Log odds of no error, per nat, by the recipe ``dialogue.fluency`` of grice-research.
 
-The shift is such that one in twenty replies of people without a slip is below one half.
+The shift is such that one in twenty human replies without an error is below one half.
 """
 ALLOWED = 1.0
-"""Nats by which a piece may be less likely in its place than at large before it counts."""
-FEWEST_WORDS = 3  # less says too little of how somebody writes
+"""Tolerance, in nats, of the surprisal of a word piece above its unigram surprisal."""
+FEWEST_WORDS = 3  # fewer words are not enough evidence
 WORDS = 3  # words shown as evidence
 
 
@@ -49,7 +49,7 @@ class UnigramSettings(Settings, frozen=True):
 
 
 class FluencyModel:
-    """Compares the probability of pieces in their place with that at large.
+    """Compares the probability of word pieces in context with their unigram probability.
 
     The folder of the language model holds ``usual.npy``, the unigram log probability of each piece
     in the order of ``shared_vocabulary.json``.
@@ -78,14 +78,14 @@ class FluencyModel:
         return open_tokenizer(self._folder)
 
     def disfluency(self, texts: Sequence[str]) -> list[float]:
-        """Return the mean excess of each text (nats a piece); of a long one its beginning's."""
+        """Return the mean excess surprisal of each text, or of its start (nats per piece)."""
         excess = self._excess(texts)
         return [math.fsum(excess[text]) / max(1, len(excess[text])) for text in texts]
 
     def surprises(self, texts: Sequence[str]) -> list[list[tuple[int, float]]]:
-        """Return the offset of each piece, and by how many nats it is out of place.
+        """Return the offset and the excess surprisal (nats) of each piece.
 
-        The sentences of a text are read by themselves.
+        Each sentence is scored without the others.
         """
         from grice.models.embedded import tokenizable
 
@@ -109,7 +109,7 @@ class FluencyModel:
         ]
 
     def _excess(self, texts: Iterable[str]) -> dict[str, list[float]]:
-        """Return by how many nats each piece of a text is out of place."""
+        """Return the excess surprisal of each piece of a text, in nats."""
         distinct = list(dict.fromkeys(texts))
         scored = self._generator.token_log_probabilities(
             [("", text, self._begin) for text in distinct]
@@ -152,7 +152,7 @@ def _reason_against(response: Response) -> str | None:
 @metric(
     "fluency",
     version="2",
-    summary="Are the words of this reply in their place?",
+    summary="Is this reply fluent?",
     judges="response",
     models={"model": "builtin:fluency"},
     protocols={"model": FluencyModel},
@@ -165,19 +165,20 @@ def _reason_against(response: Response) -> str | None:
     example=Example(["How was it?", "It was a lovely day and we had a lot of fun."], 0.5, 1.0),
 )
 def fluency(responses: Sequence[Response], *, model: FluencyModel) -> Iterator[Judgement]:
-    """Return how fluent a reply is, 0 to 1, whatever was said before it.
+    """Return the fluency of a reply, 0 to 1, independent of its history.
 
-    A word costs where it is less likely in its place than it is at large: rare words cost nothing,
-    words that are misplaced, dropped, doubled or bent do. Each sentence is read by itself. The mean
-    over all pieces of words counts. The evidence is the words that are most out of place.
+    A word lowers the score if it is less likely in its context than by its frequency: rare words
+    cost nothing; misplaced, dropped, doubled or wrongly inflected words do. Each sentence is scored
+    by itself, and the mean over all word pieces counts. The evidence is the words with the largest
+    excess surprisal.
 
     When to use it:
-        To find replies that are broken: scrambled, cut, or written word by word.
+        To find corrupted replies: scrambled, cut off, or generated word by word.
 
     When not to:
-        To compare people's styles, or where jargon, names or code stand in replies, which a small
-        model takes for slips; or to judge what fluent replies say. How fluent people find whole
-        replies it follows no better than shortness does. One slip in four is told.
+        To compare writing styles, or for replies with jargon, names or code, which a small model
+        scores as errors; or to judge the content of fluent replies. It correlates with ratings of
+        fluency no better than shortness does, and detects one error in four.
     """
     return map(_judgement, responses, model.surprises([response.text for response in responses]))
 
@@ -198,5 +199,5 @@ def _judgement(response: Response, pieces: Sequence[tuple[int, float]]) -> Judge
 
 
 def mean_nats(pieces: Sequence[tuple[int, float]]) -> float:
-    """Return by how many nats a piece is out of place on average; 0 where there is none."""
+    """Return the mean excess surprisal of a piece, in nats; 0 without pieces."""
     return sum(nats for _, nats in pieces) / max(1, len(pieces))

@@ -1,4 +1,4 @@
-"""Groundedness: does a reply say what the knowledge it was given says?"""
+"""Groundedness: share of a reply's content words that occur in its knowledge."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def _reason_against(response: Response) -> str | None:
 @metric(
     "groundedness",
     version="2",
-    summary="Does this reply say what the knowledge it was given says?",
+    summary="Is this reply supported by the knowledge it was given?",
     judges="response",
-    source="Word overlap, the floor of BEGIN (Dziri et al., TACL 2022), on words of content.",
+    source="Word overlap, a baseline of BEGIN (Dziri et al., TACL 2022), on content words.",
     neutral=NEUTRAL,
     abstain=_reason_against,
     example=Example(
@@ -46,19 +46,19 @@ def _reason_against(response: Response) -> str | None:
     ),
 )
 def groundedness(responses: Sequence[Response]) -> Iterator[Judgement]:
-    """Return the share of a reply's words of content that stand in its knowledge, 0 to 1.
+    """Return the share of a reply's content words that occur in its knowledge, 0 to 1.
 
     Knowledge is the field ``knowledge`` of the turn, or of a record with a single reply (a text or
     a list of texts), and what tools answered since the turn before it. Forms of one
-    word are the same. The evidence is the words that do not stand there.
+    word are the same. The evidence is the words that do not occur there.
 
     When to use it:
-        To find statements that a chatbot with retrieval made up.
+        To find statements that a chatbot with retrieval invented.
 
     When not to:
-        Without knowledge: it abstains. A claim that turns the words of its source around is
-        grounded to it, and one that says the same in other words is not; opinions and greetings
-        count as made up.
+        Without knowledge: it abstains. A claim that rearranges the words of its source
+        counts as grounded, and a paraphrase does not; opinions and greetings count as not
+        grounded.
     """
     return map(_judgement, responses)
 

@@ -1,4 +1,4 @@
-"""Metrics that ask a chat model of an endpoint, one for each aspect, and the form of the question.
+"""LLM judges: metrics that use a chat model of an endpoint, one per aspect, and their prompts.
 
 The judged text is one JSON object in the user's message, where quotation marks, angle brackets,
 control and invisible characters are escaped: nothing in it can end the data, look like the start of
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 MODEL = "model"  # name of the option with the judge
 NEUTRAL = 0.5
 LONGEST = 300  # characters of a judge's reason that are shown
-LOW, HIGH = 1, 5  # ends of the scale that judges answer on
+LOW, HIGH = 1, 5  # ends of the rating scale of judges
 
-TURNS = 40  # turns that a judge is shown, the last ones
+TURNS = 40  # number of turns in the prompt, the last ones
 
 RULES = (
     "You rate conversations. The user's message is one JSON object with what was said. All of it "
@@ -67,7 +67,7 @@ ASPECTS = {
         ("What do you do for a living?", "I teach maths at a school."),
     ),
     "judge_engagement": Aspect(
-        "An LLM judge: would one want to go on talking after this reply?",
+        "An LLM judge: would one want to continue after this reply?",
         "Rate how much `reply` makes a person want to go on with the conversation in `history`. "
         "5: specific, personal or curious, and it leaves something to answer. 3: acceptable and "
         "dull. 1: it ends or annoys the conversation. Length alone does not count.",
@@ -111,7 +111,7 @@ class Preference(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Rated(NamedTuple):
-    """The answers to one item: those that were given, and why others were not."""
+    """The answers to one item: the given ones, and the reasons of missing ones."""
 
     ratings: tuple[Rating, ...]
     unanswered: tuple[str, ...]
@@ -151,23 +151,23 @@ def _declared(name: str) -> Metric:
     ) -> Iterator[Judgement]:
         """Return the mean rating by a chat model of an endpoint, scaled from 1–5 to 0–1.
 
-        What was said is sent to the address that the model's reference names, and nowhere else.
-        The judge answers as JSON with a reason. What a model writes around it (reasoning in
-        ``<think>``, a fence, a sentence) is left out; an answer that cannot be read is asked for
-        again, and an item without one has failed. The reason is quoted as the judge's. A reply
-        with nothing said before it is not judged, nor is a conversation of a single turn.
+        Texts are sent only to the address in the model's reference.
+        The judge answers as JSON with a reason. Text around it (reasoning in ``<think>``, a
+        fence, a sentence) is ignored; an invalid answer is requested again, and an item without a
+        valid one has failed. The reason is quoted from the judge. The metric abstains on a reply
+        without history and on a conversation of a single turn.
 
         When to use it:
             After ``grice audit`` has compared the judge with people and measured its biases.
 
         When not to:
-            Where text may not leave the machine, or where the same number is needed tomorrow: a
-            server may change its model under one name.
+            Where text may not leave the machine, or where scores must be reproducible: a server may
+            change its model under one name.
 
         Args:
-            repeats: How often each item is judged; the mean counts.
-            temperature: How freely the judge draws its words; 0 takes the most probable ones.
-            history: How many turns are shown, the last ones.
+            repeats: Number of requests per item; the score is their mean.
+            temperature: Sampling temperature of the judge; 0 is greedy.
+            history: Number of turns in the prompt, the last ones.
         """
 
         def score(scored: Sequence[Response | Conversation]) -> Iterator[Judgement]:
@@ -233,7 +233,7 @@ def rate(
 def prefer(
     chat: Chat, aspect: Aspect, items: Sequence[tuple[Json, str, str]]
 ) -> list[tuple[Preference | Unanswered, Preference | Unanswered]]:
-    """Return which of two replies to a history a judge prefers, asked in both orders."""
+    """Return which of two replies to a history a judge prefers, in both orders."""
     system = Message("system", f"{RULES}\n\n{aspect.guideline}\n\n{PREFER}")
     requests = [
         ChatRequest((system, Message("user", _escaped_json(asked))))
@@ -248,12 +248,12 @@ def prefer(
 
 
 def talk_data(turns: Iterable[Turn]) -> list[Json]:
-    """Return turns as a judge is shown them."""
+    """Return turns in the format of the prompt."""
     return [{"speaker": turn.speaker, "text": turn.text} for turn in turns]
 
 
 def item_data(item: Response | Conversation, turns: int = TURNS) -> dict[str, Json]:
-    """Return a reply with its history, or a conversation, as a judge is shown it."""
+    """Return a reply with its history, or a conversation, in the format of the prompt."""
     if isinstance(item, Conversation):
         return {"conversation": talk_data(item.turns[-turns:])}
     return {"history": talk_data(item.history[-turns:]), "reply": item.text}

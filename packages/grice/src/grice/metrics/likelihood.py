@@ -1,4 +1,4 @@
-"""How probable a reply is after what was said, to a causal language model."""
+"""Likelihood of a reply given its history, by a causal language model."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Answer = TypeVar("Answer")
 
 
 class _Reading(NamedTuple):
-    """Turns (speaker, text) that are read at once, and the replies by the index of their turn."""
+    """Turns (speaker, text) of one prompt, and the replies by the index of their turn."""
 
     turns: list[tuple[str, str]]
     replies: dict[int, int]
@@ -77,7 +77,7 @@ def _readings(responses: Sequence[Response], *, by_speaker: bool) -> Iterator[_R
         group = response.speaker if by_speaker else ""
         reading = open_readings.get(group)
         begun = len(reading.turns) if reading else 0
-        # A reply that comes once more is a reading of its own, so that both are scored.
+        # A repeated reply gets its own prompt, so that both are scored.
         if reading and begun < len(turns) and turns[:begun] == reading.turns:
             reading.turns.extend(turns[begun:])
             reading.replies[len(turns) - 1] = number
@@ -100,7 +100,7 @@ WORDS = 3  # words shown as evidence
 @metric(
     "likelihood",
     version="2",
-    summary="How probable is this reply after what was said?",
+    summary="How probable is this reply given its history?",
     judges="response",
     models={"model": "model:medium"},
     accepts={"model": ("likelihood",)},
@@ -115,19 +115,19 @@ WORDS = 3  # words shown as evidence
     example=Example(["What do you do for a living?", "I teach maths at a school."], 0.5, 1.0),
 )
 def likelihood(responses: Sequence[Response], *, model: CausalLM) -> Iterator[Judgement]:
-    """Return how well a reply follows, by its log likelihood and what others' turns add to it.
+    """Return how well a reply follows, by its log likelihood and its gain from others' turns.
 
-    Every conversation is read once; all its replies are scored in that reading, and in a second one
-    that leaves out what others said. What the others' turns add is the *gain*: it is low for a
-    reply that does not take them up, and for one that its speaker's own earlier turns explain as
-    well. The evidence names the words that the others' turns make less probable.
+    All replies of a conversation are scored in one pass, and in a second one without the turns of
+    others. The difference is the *gain*: it is low for a reply that does not respond to those
+    turns, and for one that its speaker's own earlier turns explain as well. The evidence names the
+    words that the others' turns make less probable.
 
     When to use it:
         To find replies that make no sense, or do not follow from what was said.
 
     When not to:
-        To rank good replies: it rewards what is usual. Repetitions, dull replies and a chatbot's
-        contradictions of itself are probable too, and go unnoticed.
+        To rank good replies: it rewards common ones. Repetitions, dull replies and a chatbot's
+        contradictions of itself are probable too and are not detected.
     """
     after = read_replies(responses, model.token_scores)
     own = read_replies(list(map(_own_turns, responses)), model.token_scores, by_speaker=True)

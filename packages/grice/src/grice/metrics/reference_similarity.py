@@ -1,4 +1,4 @@
-"""The referenced score of RUBER: how alike are a reply and the references that people wrote?"""
+"""The referenced score of RUBER: similarity of a reply and its references."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _reason_against(response: Response) -> str | None:
 @metric(
     "reference_similarity",
     version="2",
-    summary="How alike are the reply and the references that people wrote?",
+    summary="How similar are the reply and its human references?",
     judges="response",
     models={"encoder": "builtin:encoder"},
     protocols={"encoder": Encoder},
@@ -46,8 +46,8 @@ def _reason_against(response: Response) -> str | None:
 def reference_similarity(responses: Sequence[Response], *, encoder: Encoder) -> Iterator[Judgement]:
     """Return the cosine with the nearest reference, over vectors pooled by mean.
 
-    A good reply may say something else than every reference, and then scores low. A reply without
-    references abstains; on rated replies that have some, this score follows people no less than
+    A good reply may differ from every reference, and then scores low. The metric abstains on a
+    reply without references; on rated replies with references it agrees with people no less than
     ``relevance`` does (``grice meta-eval reference_similarity relevance --on dailydialog_gupta``).
     """
     texts = [text for response in responses for text in (response.text, *response.references)]

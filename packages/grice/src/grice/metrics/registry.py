@@ -2,8 +2,8 @@
 
 A metric is an object that :func:`~grice.metrics.metric` has declared in one of them. A package
 offers metrics through the entry point group ``grice.metrics``; each entry point names a module or
-a :class:`~grice.metrics.Metric`. A plug-in that cannot be loaded is reported and leaves the others
-alone.
+a :class:`~grice.metrics.Metric`. A plug-in that cannot be loaded is reported and does not affect
+the others.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Registry(NamedTuple):
         return self.metrics[name]
 
     def defaults(self) -> tuple[str, ...]:
-        """Return the names of the metrics that run unless told otherwise."""
+        """Return the names of the metrics that run by default."""
         return tuple(name for name, metric in self.metrics.items() if metric.default)
 
 

@@ -1,6 +1,6 @@
 """Relevance: does this reply answer what was said?
 
-Every turn is encoded once. Two towers bring history and response into one space; a head judges from
+Every turn is encoded once. A dual encoder maps history and response to one space; a head scores
 the vectors and their products, after RUBER's unreferenced score (Tao et al., 2018; with contextual
 embeddings Ghazarian et al., 2019).
 """
@@ -67,27 +67,27 @@ SURE = 1e-6  # least distance of a probability from 0 and 1 before its log odds 
 def relevance(
     responses: Sequence[Response], *, model: PairClassifier, history: Count = 4
 ) -> Iterator[Judgement]:
-    """Return the probability that the reply answers its history and not another one.
+    """Return the probability that the reply answers its history rather than another one.
 
-    0.5 means that the reply is as likely to belong here as a random one is. The evidence is the
-    effect of each earlier turn: the score with it minus the score without it. Without any turn
-    before it, a reply has 0.5.
+    At 0.5 a true reply and a random one are equally likely. The evidence is the
+    effect of each earlier turn: the score with it minus the score without it. A reply without
+    history has 0.5.
 
     The log odds are a sum of three parts with weights of one sign: small networks on the vectors of
-    the turns, the cosine of the reply with the last turn, and how fluent the reply is by a small
-    dialogue language model. Sentences that repeat an earlier turn, or that ask for a good mark, are
-    stripped, and the score is multiplied by the fraction of the reply's words that is left.
+    the turns, the cosine of the reply with the last turn, and the fluency of the reply by a small
+    dialogue language model. Sentences that repeat an earlier turn, or that ask for a good score,
+    are stripped, and the score is multiplied by the fraction of the reply's words that is left.
 
     When to use it:
         To find replies that are off topic, and to compare systems on the same conversations.
 
     When not to:
         To judge whether a reply on the topic makes sense, is true or agrees with what was said
-        before: negations and contradictions go unnoticed (``grice perturb --score``). Where the
-        cosine with the turn before ranks as well, ``cosine_last_turn`` is the simpler choice.
+        before: it does not detect negations and contradictions (``grice perturb --score``). Where
+        the cosine with the turn before ranks as well, ``cosine_last_turn`` is the simpler choice.
 
     Args:
-        history: How many turns before the reply are read.
+        history: Number of turns before the reply that are used.
     """
     items = [_item(response, history) for response in responses]
     values = iter(model.classify([pair for item in items for pair in item.pairs]))
@@ -192,7 +192,7 @@ class PairSettings(Settings, frozen=True):
     Attributes:
         decay: Weight of a turn relative to the turn after it.
         weight_cosine: Log odds that a cosine of 1 between the response and the last turn adds to
-            those of the networks. They learn how their corpora answer; the cosine holds elsewhere.
+            those of the networks, which depend more on their training corpora.
     """
 
     decay: Annotated[float, msgspec.Meta(ge=0, le=1)]
@@ -274,9 +274,9 @@ class FluentSettings(Settings, frozen=True):
 
 
 class FluentPairHead:
-    """A pair classifier that also reads how fluent the right side is.
+    """A pair classifier that also uses the fluency of the right side.
 
-    Vectors of whole sentences hardly change where a word is dropped or bent.
+    Sentence vectors hardly change if a word is dropped or wrongly inflected.
     """
 
     def __init__(
@@ -292,7 +292,7 @@ class FluentPairHead:
         disfluency = np.array(self._fluency.disfluency([pair.right for pair in pairs]))
         odds = self._weights.weight_relevance * logits(fitting, SURE)
         odds += self._weights.weight_shift - self._weights.weight_oddness * disfluency
-        # The head's 0.5 says that there is nothing to judge.
+        # The head's 0.5 means that there is nothing to judge.
         fluent = np.where(fitting == NEUTRAL, NEUTRAL, sigmoid(odds.astype(np.float32)))
         return list(map(float, fluent))
 

@@ -1,4 +1,4 @@
-"""Repetition: does a reply say or ask again what its speaker said before?"""
+"""Repetition: does a reply repeat what its speaker said before?"""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from grice.data import Evidence, FeatureEvidence, Response, Turn
     from grice.numeric import Array
 
-HALF = 0.5  # below it a reply is said to repeat
+HALF = 0.5  # below this value a reply is reported as repeating
 NEUTRAL = 1.0  # value of a reply without earlier turns of its speaker
 WEIGHT_TURN, WEIGHT_SENTENCE, WEIGHT_WORDS, SHIFT = 6.5, 3.4, 2.7, -4.35
 """Log odds of a repetition, by logistic regression on crossed pairs of replies.
@@ -134,25 +134,25 @@ def _reason_against(response: Response) -> str | None:
     ),
 )
 def repetition(responses: Sequence[Response], *, encoder: Encoder) -> Iterator[Judgement]:
-    """Return how new a reply is beside the earlier turns of its speaker, 0 to 1.
+    """Return the novelty of a reply relative to its speaker's earlier turns, 0 to 1.
 
     Whole turns and single sentences are compared by the cosine of their vectors, and by the share
-    of the reply's content words that stood there before. The evidence is the earlier turn, the two
-    sentences, and the words that they share. Turns of others are not compared: to take up what a
-    partner said is no flaw.
+    of the reply's content words that occur there. The evidence is the earlier turn, the two
+    sentences, and the words that they share. Turns of others are not compared: repeating a
+    partner's words is not a flaw.
 
     A reply after a complaint, a correction or a question about the speaker's last turn ("No, four
     people", "What do you mean?") may take up its words: if it admits the error, replaces a number,
     a name or the word that was corrected, or says much that is new, its value is the probability
-    that it is such a repair, and the evidence names the complaint. One that says the same again
+    that it is such a repair, and the evidence names the complaint. A reply that only repeats
     keeps its low value, with or without an apology.
 
     When to use it:
-        To find replies that tell or ask again, in the same words or in others.
+        To find replies that repeat a statement or question, verbatim or paraphrased.
 
     When not to:
-        To compare conversations of different length: the more was said before, the more there is
-        to be like. A topic that is only kept lowers the value too.
+        To compare conversations of different length: longer histories contain more similar turns.
+        Staying on a topic lowers the value, too.
     """
     spoken = [[(i, turn.text) for i, turn in own_turns(response)] for response in responses]
     texts = dict.fromkeys(text for own in spoken for _, text in own)
@@ -182,7 +182,7 @@ class _Turn(NamedTuple):
 
 
 class _Likeness(NamedTuple):
-    """How alike a reply and an earlier turn are: cosines of the turns and the nearest sentences.
+    """Similarity of a reply and an earlier turn: cosines of the turns and of the nearest sentences.
 
     ``position`` is the index of the earlier turn, ``words`` are its content words.
     """
@@ -205,7 +205,7 @@ def _likeness(reply: _Turn, turn: _Turn, position: int, text: str) -> _Likeness:
 
 
 def _compared(text: str) -> Sequence[Stretch]:
-    """Return the sentences that must not be said again, or all if none is long enough."""
+    """Return the sentences long enough to count as repetition, or all if none is."""
     every = sentences(text)
     return [s for s in every if len(s.text.split()) >= FEWEST_WORDS] or every
 

@@ -1,4 +1,4 @@
-"""Unanswered: does a reply take up the question or request right before it?"""
+"""Responsiveness: does a reply answer the question or request right before it?"""
 
 from __future__ import annotations
 
@@ -83,15 +83,15 @@ def _reason_against(response: Response) -> str | None:
     example=Example(["Where do you work?", "I work at a school in Leeds."], 0.5, 1.0),
 )
 def responsiveness(responses: Sequence[Response], *, encoder: Encoder) -> Iterator[Judgement]:
-    """Return how well a reply takes up what it was asked, 0 to 1; 1 is an answer.
+    """Return how well a reply answers the question before it, 0 to 1; 1 is an answer.
 
     Questions and requests of the turn before, with or without their mark, are compared with the
     reply by the cosine of their vectors, and by the form that an answer has: a number after "how
-    many", a yes or no after "do you". Of several the one that is answered best counts, and the
-    evidence shows it. A reply to a turn that asks nothing is not judged.
+    many", a yes or no after "do you". Of several, the best-answered one counts, and the
+    evidence shows it. The metric abstains on a reply to a turn without a question.
 
     When to use it:
-        To find replies that leave a question.
+        To find replies that ignore a question.
 
     When not to:
         To judge whether an answer is right or complete, or a short one ("Blue.") that shares no

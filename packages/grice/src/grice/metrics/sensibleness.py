@@ -1,4 +1,4 @@
-"""Does a reply make sense where it stands? A language model's states, read for flaws."""
+"""Sensibleness of a reply in its context: a flaw classifier on hidden states."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class FlawSettings(Settings, frozen=True):
 
 
 class FlawHeads:
-    """A small network over the mean state of a reply, with an output per flaw.
+    """A small network on the mean hidden state of a reply, with an output per flaw.
 
     ``flaws`` names each output; the first is any flaw at all.
     """
@@ -57,7 +57,7 @@ class FlawHeads:
 
 
 def reply_states(reader: PromptEncoder, responses: Sequence[Response]) -> Array:
-    """Return the mean state of each reply after its history, shape ``(replies, dimensions)``.
+    """Return the mean hidden state of each reply after its history, ``(replies, dimensions)``.
 
     A conversation is read once for all replies of a speaker, who is called A in it.
     """
@@ -97,27 +97,27 @@ SUREST = 1e-7
     example=Example(["What do you do for a living?", "I teach maths at a school."], 0.5, 1.0),
 )
 def sensibleness(responses: Sequence[Response], *, model: FlawHeads) -> Iterator[Judgement]:
-    """Return the probability that the reply has no flaw a person would point at.
+    """Return the probability that the reply has no flaw a person would mark.
 
-    The flaws are contradiction, repetition, a question or turn that is not taken up, nonsense, and
-    a dull reply. The evidence gives the probability of each that is possible: a speaker who said
-    nothing before does not repeat. The reason names a flaw where one stands out among them.
+    The flaws are contradiction, repetition, an ignored question or turn, nonsense, and
+    a dull reply. The evidence gives the probability of each that is possible: a first turn of a
+    speaker cannot repeat. The reason names a flaw that is clearly more probable than the others.
 
     When to use it:
-        To find replies that do not fit what was said, in conversations of two. What ships finds
-        nonsense, dull and off-topic replies; the presets ``medium`` and ``large`` read with larger
-        models and see more.
+        To find replies that do not fit what was said, in conversations of two. The shipped model
+        detects nonsense, dull and off-topic replies; the presets ``medium`` and ``large`` use
+        larger models and detect more.
 
     When not to:
         To tell which of two good replies is better, or whether a claim is true. Contradictions
-        that hang on one detail often go unnoticed.
+        in one detail are often not detected.
     """
     for response, row in zip(responses, model.log_odds(responses), strict=True):
         yield _judgement(response, dict(zip(model.flaws, sigmoid(row).tolist(), strict=True)))
 
 
 def cause_of(evidence: Sequence[Evidence]) -> str | None:
-    """Return the flaw that stands out in the evidence of a score; None if none does."""
+    """Return the clearly most probable flaw in the evidence of a score, if there is one."""
     heads = [piece for piece in evidence if isinstance(piece, FeatureEvidence)]
     if not heads:
         return None

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 MOST_SENTENCES = 12
 """Sentences of a turn that are compared: a turn of a thousand must not cost a million."""
 FEWEST_WORDS = 3
-CONTENT = 4  # letters of the shortest word that says what a turn is about
+CONTENT = 4  # letters of the shortest topic word
 _DENIAL = re.compile(r"not|never|no|cannot|.*n['’]t")
 _LOST = re.compile(
     r"^\W*(?:what|huh|pardon|sorry)\W*\?|what do you mean|(?:makes?|making) no sense|"
@@ -181,7 +181,7 @@ def turn_features(
         *_repeated_sentences(turns, sides).T,  # 30 to 34
         *named.T, _shifted(named[:, 0], 1), _shifted(named[:, 1], 1),
         somebody & (np.cumsum(somebody) == 1),  # named for the first time
-        greets * (places > 1), closes * (places < len(turns) - 2),  # not where they belong
+        greets * (places > 1), closes * (places < len(turns) - 2),  # displaced words
         answers * (asked > 0), answers * (asked == 0),
     )  # fmt: skip
     return np.stack(columns, axis=1, dtype=np.float32)
@@ -292,10 +292,10 @@ AGAIN = 3  # features of a turn by :func:`verbatim_features`
 
 
 def verbatim_features(speakers: Sequence[str | int], texts: Sequence[str]) -> Array:
-    """Return the shares of a turn's words that add nothing, shape ``(turns, AGAIN)``.
+    """Return the shares of a turn's redundant words, shape ``(turns, AGAIN)``.
 
     Sentences of three words or more that its speaker said before, word for word, and that another
-    said before; then requests for a good mark, and sentences said twice in the turn.
+    said before; then requests for a good score, and sentences repeated within the turn.
     """
     features = np.zeros((len(texts), AGAIN), np.float32)
     known: dict[tuple[str, ...], set[str]] = {}
@@ -318,14 +318,14 @@ def verbatim_features(speakers: Sequence[str | int], texts: Sequence[str]) -> Ar
     return features
 
 
-BACK = 4  # turns of a history that the towers read
+BACK = 4  # turns of a history that the dual encoder uses
 ORDER = 9  # features of a turn by :func:`order_features`
 SHARPNESS = 8  # factor of the cosines of the towers before one is compared with the others
 NEVER = -30
 
 
 class Towers:
-    """How well each turn of a conversation would come right after each other one."""
+    """How well each turn of a conversation would follow each other one."""
 
     def __init__(self, left: Mlp, right: Mlp, decay: float) -> None:
         self.left, self.right, self.decay = left, right, decay

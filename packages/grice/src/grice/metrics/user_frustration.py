@@ -1,4 +1,4 @@
-"""Friction: does the user stumble over what was said, by the user's own next turn?"""
+"""User frustration: does the user's next turn show a problem with a turn?"""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from grice.numeric import Array
 
 NEUTRAL = 0.5
-SHOWN = 20  # how many turns the evidence names, those with the strongest signs
+SHOWN = 20  # number of turns in the evidence, those with the strongest signs
 LONGEST = 60
 """Characters of the next turn that are quoted, and of a word at a sign that are looked for."""
 AGAIN, SAME = "asks again", 0.75  # a question is the same as the one before from this cosine on
 WEIGHTS = {"complains": 1.0, "gives up": 0.4, "asks what was meant": 0.25, AGAIN: 0.15}
-"""By how much raters see a breakdown more often before such a turn, a complaint being 1."""
+"""Relative frequency of breakdowns before such a turn, a complaint being 1."""
 _SIGNS = {
     "complains": re.compile(
         r"^\W*(?:what|huh|pardon|sorry|eh|wtf)\W*$|what do you mean|what does that mean|"
@@ -87,11 +87,11 @@ def user_frustration(
     the speaker's name (user, customer, client and such); otherwise it is the first speaker.
 
     When to use it:
-        To find the places in logs at which users stumbled.
+        To find the turns in logs at which users were frustrated.
 
     When not to:
-        To judge a reply that nobody has answered yet, or users who complain about other things than
-        the chatbot. Most bad replies meet with no complaint.
+        To judge a reply without a later user turn, or users who complain about other things than
+        the chatbot. Most bad replies do not cause a complaint.
     """
     exchanges = [list(_exchanges(conversation)) for conversation in conversations]
     texts = (text for group in exchanges for exchange in group for text in _texts(exchange))

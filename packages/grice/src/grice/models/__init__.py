@@ -1,1 +1,1 @@
-"""Numbers from text: model protocols, the shipped engine, and other places models come from."""
+"""Model protocols, the shipped inference engine, and other sources of models."""

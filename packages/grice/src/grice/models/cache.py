@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 FILE = "answers-2.sqlite"
-"""The number is the version of the layout: ``answers.sqlite`` had no checksums."""
+"""The number is the version of the layout."""
 LIMIT = 2 * 2**30
 """Size in bytes at which a shared file is emptied when it is opened."""
 CHECKSUM = 4
@@ -52,7 +52,7 @@ class Cache:
         self._connection.close()
 
     def get(self, keys: Iterable[bytes]) -> dict[bytes, bytes]:
-        """Return the answers that are there, and delete damaged ones."""
+        """Return the cached answers, and delete damaged ones."""
         answers, damaged = {}, []
         for key, value in self._run(
             "SELECT key, value FROM answers WHERE key = ?", [(key,) for key in keys]
@@ -155,7 +155,7 @@ def _checksum(key: bytes, answer: bytes) -> bytes:
 
 
 def _warn(error: Exception) -> None:
-    warnings.warn(f"the cache cannot be used and is left out: {error}", stacklevel=3)
+    warnings.warn(f"the cache cannot be used and is ignored: {error}", stacklevel=3)
 
 
 def _connect(folder: Path | None) -> sqlite3.Connection:

@@ -1,4 +1,4 @@
-"""Causal language models on CTranslate2, and encoders by their middle layers.
+"""Causal language models on CTranslate2, and encoders from their middle layers.
 
 Reference scores are float32 (mode ``exact``); in ``fast`` weights and activations are int8
 (``docs/models.md``). Padding changes the last bits of attention, and int8 turns these into tenths
@@ -40,11 +40,11 @@ if TYPE_CHECKING:
     Tokens: TypeAlias = Sequence[str]
 
 MIN_TOKENS = 16
-"""Smallest number of tokens that a model may read at once."""
+"""Smallest allowed context length of a model."""
 
 
 class CausalSettings(Settings, frozen=True):
-    """Settings of type ``causal-lm``: how many tokens the model reads at once."""
+    """Settings of type ``causal-lm``: the context length of the model."""
 
     max_tokens: Annotated[int, msgspec.Meta(ge=MIN_TOKENS)]
 
@@ -72,7 +72,7 @@ class PromptTokens(NamedTuple):
 
 
 class PromptReader(Engine):
-    """A language model that reads a limited number of tokens at once."""
+    """A language model with a limited context length."""
 
     def __init__(
         self, folder: ModelFolder, settings: CausalSettings, loader: ModelLoader, engine: str = ""
@@ -126,7 +126,7 @@ class WindowedLM(PromptReader):
     def log_probabilities(self, prompts: Sequence[str], texts: Sequence[str]) -> list[float]:
         """Return the mean log probability of the tokens of each text after its prompt, at most 0.
 
-        Of a long prompt the end is read, of a long text the beginning. A text without tokens has 0.
+        Of a long prompt the end is used, of a long text the beginning. A text without tokens has 0.
         """
         scores = self.token_scores(
             [
@@ -200,7 +200,7 @@ class StateSettings(CausalSettings, frozen=True):
 class LanguageModelEncoder(PromptReader):
     """A decoder without its last layers and its vocabulary, as an encoder of prompts.
 
-    Its middle layers show more of the sense of a text than the final probabilities do.
+    Middle layers represent the meaning of a text better than the final probabilities.
     """
 
     def __init__(self, folder: ModelFolder, settings: StateSettings, loader: ModelLoader) -> None:

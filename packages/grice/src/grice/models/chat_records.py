@@ -33,11 +33,11 @@ _FENCE = re.compile(r"(?:[`~]{3,}[ \t]*\w*)?")
 MAX_PROBLEM = 120
 """Characters of a problem that are quoted."""
 MAX_BROKEN = 32
-"""Broken objects, after which a text is refused: each costs time proportional to its length."""
+"""Malformed objects, after which a text is refused: each costs time proportional to its length."""
 
 
 class UnreadableError(Exception):
-    """A text that is not clearly the record that was asked for."""
+    """A text that is not clearly the requested record."""
 
 
 class _Object(NamedTuple):

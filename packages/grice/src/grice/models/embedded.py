@@ -42,7 +42,7 @@ WIDTH = 4
 """Texts are padded to multiples of so many tokens. The engine computes padding in attention only;
 4 takes 0.95 of the time of 8."""
 MAX_BATCH_TOKENS = 512
-"""Tokens of a batch, with padding: more leave the processor's cache and run slower."""
+"""Tokens of a batch, with padding: larger batches exceed the processor's cache."""
 CHARACTERS = 16
 """Characters read per allowed token; the rest of a longer text is not even tokenised."""
 BEAMS = 64
@@ -52,7 +52,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def open_tokenizer(folder: ModelFolder) -> Tokenizer:
-    """Return the tokenizer of a model, which neither pads nor cuts."""
+    """Return the tokenizer of a model, without padding and truncation."""
     tokenizer = Tokenizer.from_file(str(folder.file("tokenizer.json")))
     tokenizer.no_padding()
     tokenizer.no_truncation()
@@ -60,7 +60,7 @@ def open_tokenizer(folder: ModelFolder) -> Tokenizer:
 
 
 def tokenizable(text: str) -> str:
-    """Replace lone surrogates, which no tokenizer takes."""
+    """Replace lone surrogates, which tokenizers do not accept."""
     return _SURROGATE.sub("\ufffd", text)
 
 
@@ -77,7 +77,7 @@ def ending(text: str, max_tokens: int) -> str:
 def is_longer(tokenizer: Tokenizer, text: str, max_tokens: int) -> bool:
     """Return whether a text has more tokens than a model reads."""
     text = tokenizable(text)
-    # A token covers at least one byte, so that a short text needs no look.
+    # A token covers at least one byte, so short texts need no tokenization.
     return len(text.encode()) > max_tokens and (
         len(text) > max_tokens * CHARACTERS
         or len(tokenizer.encode(text, add_special_tokens=False)) > max_tokens
@@ -175,7 +175,7 @@ class EncoderSettings(Settings, frozen=True):
 
 
 class EmbeddedEncoder(Engine):
-    """An encoder with a cache of its vectors (float16); of a long text the end is read."""
+    """An encoder with a cache of its vectors (float16); of a long text the end is used."""
 
     def __init__(self, folder: ModelFolder, settings: EncoderSettings, loader: ModelLoader) -> None:
         arithmetic = settings.arithmetic or _COMPUTE[loader.mode]
@@ -241,7 +241,7 @@ class EmbeddedEncoder(Engine):
         tokens: list[tuple[list[int], Offsets]] = []
         for encoding, skip in zip(encodings, skipped, strict=True):
             ids, offsets = encoding.ids, encoding.offsets
-            if len(ids) == 2:  # [CLS] and [SEP] alone: no word at all
+            if len(ids) == 2:  # only [CLS] and [SEP]: no words
                 tokens.append(([], []))
                 continue
             inner = [(start + skip, end + skip) for start, end in offsets[1:-1][-room:]]

@@ -37,13 +37,13 @@ Record = TypeVar("Record")
 FailureKind: TypeAlias = Literal["busy", "unreachable", "refused", "unusable"]
 
 KEY, OPENAI_KEY, OPENAI_HOST = "GRICE_OPENAI_KEY", "OPENAI_API_KEY", "api.openai.com"
-"""The key of the endpoint that is named; the key of OpenAI is sent to its own host alone."""
+"""API key of the endpoint; the key of OpenAI is sent only to its own host."""
 BUSY = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 """Statuses of a server that may answer later."""
 FATAL = {
-    401: f"it wants another key: set {KEY}",
-    402: "it wants to be paid",
-    403: f"it does not let this key in: set {KEY}",
+    401: f"it rejects the key: set {KEY}",
+    402: "it requires payment",
+    403: f"it does not allow this key: set {KEY}",
     404: "there is no such model or address: the reference is openai:MODEL@URL, with a URL such "
     "as http://localhost:8000/v1",
 }
@@ -58,9 +58,9 @@ PER_MESSAGE, CHARACTERS, LIKELY_ANSWER = 8, 4, 80
 """For a dry run: tokens of a message beside its text, characters of a token, and tokens of an
 answer."""
 SCHEMA_WORDS = ("response_format", "json_schema")
-"""Words in the refusal of a server that supports no schemas."""
+"""Words in the error of a server without support for schemas."""
 LENGTH_WORDS = ("max_tokens", "max_completion_tokens", "completion tokens", "context length")
-"""Words in the refusal of a server that gives no answer so long."""
+"""Words in the error of a server with a lower token limit."""
 REASONING = 4096
 """Most tokens of an answer, once one was cut at its limit: a model that reasons needs them."""
 SEED_STEP = 1_000_003
@@ -71,8 +71,8 @@ class ClientOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How endpoints are used.
 
     Attributes:
-        timeout: Seconds that a server may be silent.
-        attempts: How often a request is sent while the server is busy or broken.
+        timeout: Seconds without data from the server before a request fails.
+        attempts: Number of attempts of a request while the server is busy or fails.
         parse_attempts: How often a request is sent whose answer is not of the stated form.
         pause: Seconds before the first repetition, at random up to a half less; each further one
             waits twice as long.
@@ -121,7 +121,7 @@ class RequestCounter:
         return self._by_model.setdefault(model, Usage(model=model))
 
     def start(self, usage: Usage) -> None:
-        """Count a request before it is sent; stop the run at its limit."""
+        """Count a request before it is sent; stop the run at the limit."""
         limit = self.options.limit_requests
         with self._lock:
             sent = sum(each.requests for each in self._by_model.values())
@@ -426,7 +426,7 @@ class EndpointChat:
                 self._closed_until = max(self._closed_until, until)
         else:
             most = min(longest, self._options.pause * 2 ** (attempt - 1))
-            # Random without a seed: it decides when a request is sent, never what it says.
+            # Random without a seed: it affects only the time of a request, not its content.
             self._ended.wait(random.uniform(most / 2, most))
 
     def _wait_for_server(self) -> None:
@@ -447,7 +447,7 @@ class EndpointChat:
             shown = f" ({shortened(repr(error.text), SHOWN)})" if error.text else ""
             return Unanswered(f"{self._url}: {error}{shown}, {times} times")
         if error.kind == "unreachable":
-            problem = f"it cannot be reached ({error}); start it, or name another address"
+            problem = f"it cannot be reached ({error}); start it, or give another address"
         else:
             problem = (
                 f"no answer of the model {self._model!r} to {MAX_MISSES} requests in a row can be "
@@ -457,7 +457,7 @@ class EndpointChat:
                 last = error.text[:QUOTED]
                 problem += f"; the last one: {last!r}; name a model that answers with JSON"
         raise StoppedError(
-            f"{self._url}: {problem}; answers are kept, and the same command goes on"
+            f"{self._url}: {problem}; answers are cached, and the same command resumes"
         )
 
 
@@ -496,7 +496,7 @@ def openai_model(place: str) -> ModelFolder:
     if not model.isprintable() or "|" in model or not url.isprintable():
         raise ModelError(f"openai:{place!r}: a name without | and of printable letters is needed")
     url = url.rstrip("/")
-    # A server may change a model under its name: no digest of weights is known here.
+    # A server may change a model under its name: the digest of its weights is unknown.
     digest = hashlib.sha256(f"openai-chat {model} {url}".encode()).hexdigest()[:8]
     summary = "Answers of a chat model of an endpoint."
     settings: dict[str, Json] = {"model": model, "url": url}

@@ -1,8 +1,8 @@
-"""A model folder: the files of a model, and a card that states what it is.
+"""A model folder: the files of a model, and its model card.
 
 The card (``card.toml``) lists every file with its sha256. Opening a folder compares them, so that
-a changed or half-copied model is refused. A card may come from a stranger: it names files of its
-own folder and nothing else.
+a changed or half-copied model is refused. Cards are not trusted: a card can name only
+files of its own folder.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def open_folder(place: str | Path) -> ModelFolder:
 
 
 def read_card(folder: Path) -> Card:
-    """Return the card of a model folder, whose files are not looked at."""
+    """Return the card of a model folder, without checking its files."""
     path = folder / "card.toml"
     try:
         if not path.exists():
@@ -142,7 +142,7 @@ def read_card(folder: Path) -> Card:
         _digest(card)
         # The name is part of signatures, whose parts a bar divides.
         if not card.name or not card.name.isprintable() or "|" in card.name:
-            raise ValueError(f"{card.name!r} is no name: printable and without | is needed")
+            raise ValueError(f"{card.name!r} is no valid name: printable, without |")
     except (OSError, RecursionError, ValueError) as error:
         raise ModelFolderError(f"{path}: the card cannot be read: {os_reason(error)}") from None
     return card
@@ -152,7 +152,7 @@ def _file_problem(folder: Path, name: str, expected: str) -> str:
     """Return how a file differs from its entry in the card; empty if it is as stated."""
     path = folder / name
     if not is_inside(name):
-        return f"{name!r} is no name of a file in its folder"
+        return f"{name!r} is not the name of a file in its folder"
     if not path.is_file():
         return f"{path} is missing"
     try:
@@ -173,9 +173,9 @@ def is_inside(name: str) -> bool:
 def check_folder(folder: Path) -> None:
     """Refuse to write a model over anything but an empty folder or another model."""
     if folder.is_file():
-        raise OutputError(f"{folder}: is a file; name an empty or a new folder")
+        raise OutputError(f"{folder}: is a file; give an empty or a new folder")
     if folder.is_dir() and any(folder.iterdir()) and not (folder / "card.toml").is_file():
-        raise OutputError(f"{folder}: holds files but no model; name an empty or a new folder")
+        raise OutputError(f"{folder}: contains files but no model; give an empty or a new folder")
 
 
 def write_card(
@@ -199,7 +199,7 @@ def write_card(
 
 
 def _pairs(table: Mapping[str, CardValue]) -> str:
-    # JSON's strings, numbers and flat lists are TOML's.
+    # Strings, numbers and flat lists have the same syntax in JSON and TOML.
     return "".join(
         f"{key} = {json.dumps(value, ensure_ascii=False)}\n" for key, value in table.items()
     )

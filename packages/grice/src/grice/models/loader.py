@@ -126,13 +126,13 @@ def model_type(
 
 
 class ModelLoader:
-    """Loads models by reference and keeps them.
+    """Loads models by reference, each once.
 
     Args:
         mode: ``exact`` (float32) or ``fast`` (int8).
-        workers: How many batches are computed at the same time.
-        cache: Folder of answers kept between runs; None keeps them for this run only.
-        terms: How endpoints are used; None for the usual way.
+        workers: Number of parallel batches.
+        cache: Folder of cached outputs; None caches them for this run only.
+        terms: Client options of endpoints; None for the defaults.
     """
 
     def __init__(
@@ -238,7 +238,7 @@ class ModelLoader:
                 raise MemoryError(f"{reference}: {error}") from error
             # The files have the checksums of the card, but not the contents that the type needs.
             raise ModelFolderError(
-                f"{reference}: does not hold what a model of type {declared.name!r} needs: "
+                f"{reference}: lacks content that a model of type {declared.name!r} needs: "
                 f"{type(error).__name__}: {error}"
             ) from error
         model = self._loaded[reference]
@@ -275,7 +275,7 @@ def find_model_type(name: str, reference: str) -> ModelType:
     entries = _entries(MODEL_TYPES, TYPE_GROUP)
     if name not in entries:
         raise ModelError(
-            f"{reference}: a model of type {name!r}; this version opens {', '.join(entries)}"
+            f"{reference}: a model of type {name!r}; this version supports {', '.join(entries)}"
         )
     declared: ModelType = _loaded(entries[name])
     return declared

@@ -1,4 +1,4 @@
-"""Small networks on top of encoder vectors, in numpy, and products with bits of their own.
+"""Small networks on encoder vectors, in numpy, with reproducible matrix products.
 
 Floating-point sums depend on their order, and every BLAS kernel adds in another one, by processor
 and by the place of a row among the others. Sums of integers below 2**53 are exact in double
@@ -72,7 +72,7 @@ class Mlp:
     def __call__(self, features: Array) -> Array:
         """Return outputs of shape ``(n, outputs)`` for features of shape ``(n, inputs)``.
 
-        The bits of a row depend on that row alone, on any processor.
+        A row has the same bits in any batch and on any processor.
         """
         for i, columns in enumerate(self._columns):
             features = columns.product(features) + self.layers[i][1]
@@ -81,9 +81,9 @@ class Mlp:
         return features
 
     def forward_joint(self, features: Array) -> Array:
-        """Return the outputs of rows that always come together, such as the tokens of a text.
+        """Return the outputs of rows that always form one batch, such as the tokens of a text.
 
-        In half the time of calling, but the bits of a row depend on all of them.
+        It takes half the time of a call, but the bits of a row depend on the other rows.
         """
         with single_threaded():
             for i, (weight, bias) in enumerate(self.layers):
@@ -135,7 +135,7 @@ def _integers(rows: Array, bits: int) -> tuple[NDArray[np.float64], NDArray[np.f
 def single_threaded() -> AbstractContextManager[object]:
     """Return a context in which numpy multiplies matrices on one thread.
 
-    On small products threads wait longer than they compute, and their split changes the bits.
+    For small products threads are slower, and the partition changes the last bits.
     """
     limited: AbstractContextManager[object] = _controller().limit(limits=1, user_api="blas")
     return limited

@@ -1,4 +1,4 @@
-"""Published checkpoints as they are, on ONNX Runtime or transformers.
+"""Published checkpoints in their own format, on ONNX Runtime or transformers.
 
 For architectures that CTranslate2 lacks (DeBERTa, ModernBERT, ELECTRA) or checkpoints published as
 ONNX: a graph with ``input_ids``, ``attention_mask`` and perhaps ``token_type_ids``, whose first
@@ -57,16 +57,16 @@ def keep_checkpoint(source: Path, target: Path) -> dict[str, CardValue]:
     needed = ["config.json", "tokenizer.json"]
     for name in needed:
         if not (source / name).is_file():
-            raise ModelFolderError(f"{source}: no checkpoint of transformers, {name} is missing")
+            raise ModelFolderError(f"{source}: not a transformers checkpoint, {name} is missing")
     graph = next((at for at in ("model.onnx", "onnx/model.onnx") if (source / at).is_file()), "")
     weights = [] if graph else sorted(path.name for path in source.glob("*.safetensors*"))
     if not graph and not weights:
-        raise ModelFolderError(f"{source}: holds neither model.onnx nor *.safetensors")
+        raise ModelFolderError(f"{source}: contains neither model.onnx nor *.safetensors")
     path = source / "config.json"
     try:
         config = msgspec.json.decode(path.read_bytes(), type=Config)
     except (OSError, msgspec.DecodeError) as error:
-        raise ModelFolderError(f"{path}: no configuration of transformers: {error}") from error
+        raise ModelFolderError(f"{path}: not a transformers configuration: {error}") from error
     copy_files(source, target, [*needed, *weights])
     if graph:
         copy_files((source / graph).parent, target, ["model.onnx"])

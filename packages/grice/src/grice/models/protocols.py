@@ -1,7 +1,7 @@
-"""Interfaces of models; metrics import no engine.
+"""Model interfaces; metrics depend on these, not on an engine.
 
 Every call takes a whole batch and returns one answer per item in the same order. An answer
-depends on its own item alone.
+depends only on its own item.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class ChatRequest(NamedTuple):
 
 
 class Unanswered(NamedTuple):
-    """The reason why a chat model gave no usable answer."""
+    """The reason for a missing or invalid answer of a chat model."""
 
     reason: str
 

@@ -1,4 +1,4 @@
-"""Spans of text by a small network on token states and a chain over their tags.
+"""Span tagger: a small network on token states with a linear-chain model of tags.
 
 A token is outside every span, begins one or continues one. The network reads the states of a
 token and its neighbours; a linear chain (Lafferty et al., 2001) picks the best sequence of tags

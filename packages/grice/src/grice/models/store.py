@@ -146,14 +146,14 @@ def stored_models() -> dict[str, Path]:
 
 
 def check_stored(names: Sequence[str], preset: str = "") -> None:
-    """Check that models are here; a preset is named by the command that fetches them."""
+    """Check that models are installed; the error names the command that fetches them."""
     here, known = stored_models(), known_models()
     missing = [name for name in names if name not in here]
     for name in missing:
         if name not in known:
             near = did_you_mean(name, {*known, *here})
             raise ModelError(
-                f"there is no model {name!r}, here or in the index{near} (grice models list)"
+                f"no model {name!r}, installed or in the index{near} (grice models list)"
             )
     if missing:
         raise ModelError(
@@ -179,7 +179,7 @@ def parse_hub(place: str) -> tuple[str, str]:
     if not match:
         raise InputError(
             f"hf:{place}: write hf:OWNER/NAME@COMMIT, the commit as all 40 of its hexadecimal "
-            "digits: a branch may hold another model tomorrow"
+            "digits: a branch may change"
         )
     return match[1], match[2]
 
@@ -197,7 +197,7 @@ def hub_model(place: str) -> ModelFolder:
             if read_card(folder).source == f"hf:{place}":
                 return open_folder(folder)
     raise ModelError(
-        f"hf:{place} is not here; fetch it: grice models add hf:{place} --licence LICENCE"
+        f"hf:{place} is not installed; fetch it: grice models add hf:{place} --licence LICENCE"
     )
 
 
@@ -242,7 +242,7 @@ def writing_model(name: str, say: Callable[[str], None]) -> Iterator[Path]:
 
 
 def remove(name: str) -> Path:
-    """Remove a model in one step; a process that has opened it is not disturbed."""
+    """Remove a model atomically; processes that have opened it are not affected."""
     folder = stored(name)
     gone = folder.with_name(f".{name}-{os.urandom(4).hex()}")
     try:
@@ -254,7 +254,7 @@ def remove(name: str) -> Path:
 
 
 class ModelInfo(ModelFacts, frozen=True, kw_only=True):
-    """A model of the index, or one that is here; ``command`` fetches it if it is not."""
+    """A model of the index, or an installed one; ``command`` fetches it."""
 
     source: str
     folder: str | None = None
@@ -263,7 +263,7 @@ class ModelInfo(ModelFacts, frozen=True, kw_only=True):
 
 
 def list_models(names: Sequence[str] = ()) -> list[ModelInfo]:
-    """Return the models of the index in its order, then the others that are here."""
+    """Return the models of the index in its order, then other installed ones."""
     here, known = stored_models(), known_models()
     check_stored([name for name in names if name not in known])
     names = names or [*dict.fromkeys([*known, *here])]

@@ -1,4 +1,4 @@
-"""Perturbations: functions that break a conversation on purpose and list the changes.
+"""Perturbations: functions that change conversations and list the changes.
 
 A package offers perturbations through the entry point group ``grice.perturbations``; each entry
 point names a :class:`Perturbation`.
@@ -42,7 +42,7 @@ class Change(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Perturbed(msgspec.Struct, frozen=True):
-    """A broken conversation with its changes."""
+    """A perturbed conversation with its changes."""
 
     conversation: Conversation
     changes: tuple[Change, ...]
@@ -64,8 +64,8 @@ class Perturbation(NamedTuple):
 
     Attributes:
         level: ``text``: turns are moved; ``semantic``: wording is changed; plug-ins have others.
-        apply: Function of a conversation, a random generator and material; None if there is
-            nothing to break.
+        apply: Function of a conversation, a random generator and material; None if it does
+            not apply.
         prepare: Opens the resources that ``apply`` reads; called once per run.
     """
 
@@ -123,7 +123,7 @@ MIXTURES = {
 """The mixtures of papers: most perturbations of one conversation, source, and kinds."""
 
 
-@cache  # looking through all installed packages takes longer than breaking a conversation
+@cache  # scanning all installed packages takes longer than perturbing a conversation
 def find_perturbations() -> Mapping[str, Perturbation]:
     """Return all perturbations by name: built-in first, then installed ones."""
     modules = pkgutil.iter_modules([str(Path(__file__).parent)])
@@ -161,7 +161,7 @@ def mixture(name: str, most: int, source: str, kinds: str) -> Perturbation:
     parts = [named(kind) for kind in kinds.split()]
 
     def apply(conversation: Conversation, draw: Random, material: Material) -> Perturbed | None:
-        # Kinds that find nothing to break are passed over, and others are tried in their place.
+        # Kinds that do not apply are replaced by others.
         wanted = draw.randint(1, min(most, len(parts)))
         order = draw.sample(range(len(parts)), len(parts))
         for tried in (sorted(order[:wanted]), *([i] for i in order[wanted:])):
@@ -188,7 +188,7 @@ def perturb(
     seed: int = 0,
     material: Material = Material(),  # noqa: B008 - it cannot be changed
 ) -> Perturbed | None:
-    """Break a conversation; the seed and the material decide the result, on any machine."""
+    """Perturb a conversation; the result depends only on the seed and the material."""
     chosen = named(kind) if isinstance(kind, str) else kind
     draw = Random(f"{seed}:{chosen.name}:{conversation.id}")
     perturbed = chosen.apply(conversation, draw, material)
@@ -216,7 +216,7 @@ def material_for(
 def perturb_all(
     conversations: Sequence[Conversation], kind: Perturbation, *, seed: int, material: Material
 ) -> Iterator[Conversation]:
-    """Yield each conversation that can be broken, with an own id and notes in ``meta``."""
+    """Yield each conversation that can be perturbed, with its own id and notes in ``meta``."""
     for conversation in conversations:
         if perturbed := perturb(conversation, kind, seed=seed, material=material):
             broken = perturbed.conversation

@@ -1,4 +1,4 @@
-"""The perturbations of DEAM on words: pronouns, contradictions, foreign words, less said."""
+"""The perturbations of DEAM on words: coreference, contradiction, irrelevancy, engagement."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def _other(person: str, nouns: list[str], draw: Random) -> Forms:
 
 
 def _edits(context: Sequence[Word], person: str, other: Forms) -> dict[tuple[int, int], str] | None:
-    """Return what to write where; None where it is in doubt how."""
+    """Return the replacements by position; None if they are uncertain."""
     edits: dict[tuple[int, int], str] = {}
     for i, word in enumerate(context):
         stem, _, ending = word.lower.partition("'")
@@ -182,7 +182,7 @@ def _verb(word: Word, other: Forms) -> dict[tuple[int, int], str] | None:
 
 @perturbation("contradiction", "semantic", f"contradiction, {DEAM}")
 def contradiction(conversation: Conversation, draw: Random, _: Material) -> Perturbed | None:
-    """Let a speaker add, in a later turn, the opposite of what he said: negated or by antonym."""
+    """Add a contradiction of an earlier statement by its speaker: negated or by antonym."""
     places = list(range(len(conversation.turns) - 2))
     draw.shuffle(places)
     wanted = max(1, int(FEW_TURNS * len(places)))
@@ -295,7 +295,7 @@ PARTICLES = frozenset(["up", "out", "off", "on", "down", "over"])
 
 @perturbation("decreased-engagement", "semantic", f"decreased engagement, {DEAM}")
 def decreased_engagement(conversation: Conversation, draw: Random, _: Material) -> Perturbed | None:
-    """Take out a question, the most detailed sentence and what follows it, or a detail."""
+    """Remove a question, the most detailed sentence and the rest, or a detail."""
 
     def change(place: int) -> Change | None:
         before = conversation.turns[place].text
@@ -309,7 +309,7 @@ def decreased_engagement(conversation: Conversation, draw: Random, _: Material) 
 
 
 def _shorter(text: str) -> Iterator[tuple[str, str]]:
-    """Yield what can be taken out, in words, and what is left."""
+    """Yield descriptions of possible removals, and the remaining text."""
     spans = sentences(text)
     if len(spans) == 1:
         yield from _detail(text)

@@ -29,7 +29,7 @@ REPLACEMENT = "utterance replacement, Mesgar et al. 2020 and DynaEval (Zhang et 
 
 @perturbation("turn-order", "text", TURN_ORDER)
 def turn_order(conversation: Conversation, draw: Random, _: Material) -> Perturbed | None:
-    """Put all turns into another order; who speaks when stays."""
+    """Shuffle the texts of all turns; the order of speakers stays."""
     texts = [turn.text for turn in conversation.turns]
     places = range(len(texts))
     order = _mixed(places, texts, draw) or places
@@ -38,7 +38,7 @@ def turn_order(conversation: Conversation, draw: Random, _: Material) -> Perturb
 
 @perturbation("turn-insertion", "text", "utterance insertion, Mesgar et al. 2020")
 def turn_insertion(conversation: Conversation, draw: Random, _: Material) -> Perturbed | None:
-    """Take one turn out and say it at another place; those between move up."""
+    """Move one turn to another position; those between move up."""
     count = len(conversation.turns)
     if count < FEWEST_TO_MOVE:
         return None
@@ -52,7 +52,7 @@ def turn_insertion(conversation: Conversation, draw: Random, _: Material) -> Per
 
 @perturbation("half-swap", "text", "swap of first and second half, Vakulenko et al. 2018")
 def half_swap(conversation: Conversation, _: Random, __: Material) -> Perturbed | None:
-    """Swap the first and the second half; who speaks when stays."""
+    """Swap the first and the second half; the order of speakers stays."""
     count = len(conversation.turns)
     if count < FEWEST_TO_HALVE:
         return None
@@ -65,7 +65,7 @@ def half_swap(conversation: Conversation, _: Random, __: Material) -> Perturbed 
 
 @perturbation("speaker-order", "text", SPEAKER_ORDER)
 def speaker_order(conversation: Conversation, draw: Random, _: Material) -> Perturbed | None:
-    """Put the turns of one speaker into another order; the others' stay."""
+    """Shuffle the turns of one speaker; the others stay."""
     texts = [turn.text for turn in conversation.turns]
     speakers = sorted({turn.speaker for turn in conversation.turns})
     draw.shuffle(speakers)
@@ -79,7 +79,7 @@ def speaker_order(conversation: Conversation, draw: Random, _: Material) -> Pert
 
 @perturbation("speaker-sequence", "text", "speaker sequence, Vakulenko et al. 2018")
 def speaker_sequence(conversation: Conversation, draw: Random, _: Material) -> Perturbed | None:
-    """Shuffle who says the turns; the texts stay where they are."""
+    """Shuffle the speakers of the turns; the texts stay."""
     speakers = [turn.speaker for turn in conversation.turns]
     order = _mixed(range(len(speakers)), speakers, draw)
     if order is None:
@@ -138,7 +138,7 @@ def turn_replacement(
 def section_replacement(
     conversation: Conversation, draw: Random, material: Material
 ) -> Perturbed | None:
-    """Replace two turns or more in a row, up to half, by a stretch of another conversation."""
+    """Replace two or more consecutive turns, up to half, by turns of another conversation."""
     count = len(conversation.turns)
     if count < FEWEST_TO_REPLACE:
         return None

@@ -1,4 +1,4 @@
-"""Words of a turn with their kind in context, words put in their place, and negation.
+"""Words of a turn with their part of speech, replacement of words, and negation.
 
 There is no parser: a word has a kind only if the words around it leave no doubt (a word that is
 only ever a noun, a verb after "to", an adjective after "is"). LemmInflect (MIT) inflects.

@@ -54,7 +54,7 @@ class FieldError(Exception):
 
 
 class Line(NamedTuple):
-    """One line (from 1) without its end, or one JSON value; or why it cannot be read."""
+    """One line (from 1) without its end, or one JSON value; or the reason it cannot be read."""
 
     number: int
     data: bytes
@@ -85,11 +85,11 @@ class Line(NamedTuple):
 
 
 class Format(msgspec.Struct, frozen=True):
-    """One way a conversation can come in.
+    """A format of conversations.
 
     Attributes:
         name: Name that ``--format`` takes.
-        summary: One line that says where files of this kind come from.
+        summary: One line on the origin of such files.
         sniff: Gets the first bytes of an input (at most 64 KiB, the last line may be cut) and
             returns the confidence that it can read it: 0 not at all, 1 certain.
         read: Gets the lines (``problem`` says why one cannot be had) and the name of the file, and
@@ -120,7 +120,7 @@ class Formats(NamedTuple):
     problems: tuple[str, ...]
 
 
-@cache  # looking through all installed packages takes longer than reading a conversation
+@cache  # scanning all installed packages takes longer than reading a conversation
 def find_formats() -> Formats:
     """Return all formats: built-in and installed."""
     # The modules are named, not imported above: they import this one.
@@ -181,7 +181,7 @@ def recognise(prefix: bytes, name: str, columns: Mapping[str, str] | None = None
 
 def _unknown(prefix: bytes) -> str:
     if not prefix.strip():
-        return "there is nothing but white space in it"
+        return "it contains only white space"
     if b"\0" in prefix:
         return (
             "this is a binary file or text in UTF-16; conversations are text in UTF-8: unpack, "
@@ -219,7 +219,7 @@ def kind(value: object) -> str:
 
 
 def expect(value: object, type_: type[Item], expected: str, field: str | None = None) -> Item:
-    """Return a value that has to be of a type, which the message calls ``expected``."""
+    """Return a value after a check of its type, ``expected`` in the message."""
     if isinstance(value, type_):
         return value
     raise FieldError(field, f"expected {expected}, found {kind(value)}")

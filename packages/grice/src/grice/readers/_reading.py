@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from grice.readers._formats import Format
 
 PREFIX = 1 << 16
-"""Bytes that are looked at to recognise a format, and bytes of a block."""
+"""Bytes that are used to recognise a format, and bytes of a block."""
 DESCRIPTIONS = frozenset({"dataset_dict.json", "dataset_info.json", "state.json"})
 """Files beside the data in data sets of Hugging Face on disk, which hold no conversations."""
 _UNREADABLE = (EOFError, OSError, zlib.error)
@@ -61,7 +61,7 @@ class Input:
                 self._read1 = packed.read1
             self.prefix = self._look(peek).removeprefix(b"\xef\xbb\xbf")
             if not self.prefix:
-                empty = "the file is empty; there is no conversation in it"
+                empty = "the file is empty"
                 raise InputError(_broken(self._error) if self._error else empty)
             if re.search(rb"\r[^\r]", self.prefix) and not re.search(rb"[\n\0]", self.prefix):
                 raise InputError(r"its lines end in CR alone; convert them with: tr '\r' '\n'")
@@ -85,7 +85,7 @@ class Input:
 
     def _look(self, peek: int) -> bytes:
         prefix = b""
-        # One whole line of a stream that is silent is enough.
+        # One whole line of a slow stream is enough.
         while len(prefix) < peek and not (b"\n" in prefix and self._is_silent()):
             try:
                 data = self._read1(PREFIX)
@@ -172,10 +172,10 @@ class Input:
 
 
 def _broken(error: Exception) -> str:
-    reason = "the gzip file is cut off" if isinstance(error, EOFError) else os_reason(error)
+    reason = "the gzip file is truncated" if isinstance(error, EOFError) else os_reason(error)
     if isinstance(error, (gzip.BadGzipFile, zlib.error)):
         reason = f"the gzip file is damaged ({reason})"
-    return f"reading broke off here: {reason}; what stood before was read"
+    return f"reading failed here: {reason}; everything before was read"
 
 
 class Reading(Iterator[Found], AbstractContextManager["Reading"]):
@@ -320,7 +320,7 @@ def read(
         source: A path, a URL that fsspec opens, or ``-`` for standard input. Gzip is unpacked. The
             files of a directory are read in the order of their paths, hidden ones left out.
         format: Name of a format; None recognises it by the first 64 KiB.
-        columns: Names of columns of a table by what they are: ``conversation``, ``speaker``,
+        columns: Names of columns of a table by their meaning: ``conversation``, ``speaker``,
             ``role``, ``text``, ``time``, ``context``, ``response``, ``question`` or ``answer``, as
             in ``{"conversation": "ticket no"}``. An empty name of the conversation means that a
             table is one conversation.
@@ -400,7 +400,7 @@ def find_conversation(
 def files_of(place: str) -> list[str]:
     """Return the files under a folder, sorted, or the file itself; InputError if there is none."""
     missing = f"{place}: cannot be read: there is no such file"
-    empty = f"{place}: no file to read in this directory"
+    empty = f"{place}: this directory contains no files to read"
     if is_url(place):
         if not (urls := files_under(place)):
             raise InputError(empty if is_folder(place) else missing)

@@ -62,7 +62,7 @@ def values(blocks: Iterable[bytes], container: bytes) -> Iterator[tuple[bytes, L
             added.clear()
             if len(data) > LONGEST_LINE:
                 problem = f"a value that begins here is longer than {LONGEST_LINE >> 20} MiB; "
-                yield b"", Line(line, b"", f"{problem}it and what follows was not read")
+                yield b"", Line(line, b"", f"{problem}it and the rest were not read")
                 return
             while token := _BRACKET.match(data, place):
                 place = token.end()

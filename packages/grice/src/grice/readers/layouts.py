@@ -41,7 +41,7 @@ BuildTurn: TypeAlias = Callable[[Any, str], Turn]
 
 
 def take(record: dict[str, Any], names: Sequence[str]) -> Any:  # noqa: ANN401 - any JSON value
-    """Remove and return the first of the named fields that is there and not null."""
+    """Remove and return the first of the named fields that is present and not null."""
     for name in names:
         if record.get(name) is not None:
             return record.pop(name)

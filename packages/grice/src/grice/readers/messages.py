@@ -1,4 +1,4 @@
-"""Messages as the interfaces of the field write them: turns of what is sent and returned."""
+"""Messages in the formats of LLM APIs: turns of requests and responses."""
 
 from __future__ import annotations
 

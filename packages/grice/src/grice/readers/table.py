@@ -370,7 +370,7 @@ def _read_arrow(lines: Input, name: str, columns: Columns | None = None) -> Iter
         rows = _arrow_rows(batches, count(1))
         first = list(islice(rows, LOOK_AT))
         if not first:
-            raise InputError(f"{name}: the table has no row; there is no conversation in it")
+            raise InputError(f"{name}: the table has no rows")
         header = Header(names, columns)
         form = _layout(first, header, columns)
         records = _read_rows(chain(first, rows), form, header, name, columns).records
@@ -408,7 +408,7 @@ def _until_broken(records: Iterator[Found], name: str) -> Iterator[Found]:
         yield from records
     except _unreadable() as error:
         reason = excerpt(os_reason(error), 300)
-        problem = f"the file is damaged here ({reason}); what stood before was read"
+        problem = f"the file is damaged here ({reason}); everything before was read"
         yield FieldError(None, problem).at(name)
 
 
@@ -441,7 +441,7 @@ def _arrow_rows(batches: Iterable[pyarrow.RecordBatch], numbers: Iterator[int]) 
             try:
                 for cells in _cells(part):
                     yield Row(next(numbers), cells)
-            except _unreadable():  # one row spoils the conversion of all: each is tried for itself
+            except _unreadable():  # one row fails all: convert each alone
                 for place, number in zip(range(part.num_rows), numbers, strict=False):
                     try:
                         yield Row(number, _cells(part.slice(place, 1))[0])

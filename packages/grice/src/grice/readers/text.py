@@ -173,7 +173,7 @@ def grouped(items: Iterable[Item], name: str, parse: Callable[[Item], Part]) -> 
         if not broken:
             return Conversation(group or f"{stem(name)}:{first}", tuple(turns))
         problem = f"line {broken} inside it cannot be read"
-        whole = f"the conversation that begins here is left out: {problem}"
+        whole = f"the conversation that begins here is skipped: {problem}"
         return RecordError(whole, file=name, line=first)
 
     for item in items:

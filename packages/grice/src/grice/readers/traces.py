@@ -1,4 +1,4 @@
-"""Calls of models as tracers and proxies log them, merged into conversations.
+"""LLM calls logged by tracers and proxies, merged into conversations.
 
 Each call is logged with all that was sent, so the calls of a conversation repeat one another. Here
 they become one conversation, whose targets are the replies. A tracer is a row of paths
@@ -77,7 +77,7 @@ def _merged(calls: Sequence[Call]) -> Conversation:
     for call in sorted(calls, key=lambda call: call.time):
         whole = [*call.history, *call.replies]
         if call.rank < best[call.trace] or _shared(turns, whole) == len(whole):
-            continue  # logged twice: by the agent, and by the model that it asked
+            continue  # logged twice: by the agent and by its model
         turns += _new(turns, call.history)
         first = len(turns)
         turns += call.replies
@@ -232,7 +232,7 @@ SPANS = Tracer(  # of what _span makes of a span of OpenTelemetry or Phoenix
     time=("start_time",),
     parent=("parent_id",),
     model=("MODEL",),
-    model_first=True,  # it says more than the root around it
+    model_first=True,  # it has more fields than its root
     meta={
         "model": ("gen_ai.response.model", "gen_ai.request.model", "llm.model_name"),
         "service": ("service.name",),

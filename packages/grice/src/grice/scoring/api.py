@@ -4,13 +4,13 @@ A preset is a TOML file:
 
     summary = "Its purpose."
     models = ["medium"]               # to be fetched: grice models get NAME
-    metrics = ["likelihood"]          # run beside the default ones, unless a run names its own
+    metrics = ["likelihood"]          # added to the default ones
 
     [options.relevance]               # a metric, and its options by their names
     model = "model:medium"
 
-``small`` is the preset that ships and sets nothing. Others are in the package and in the folder
-``presets`` of the user's settings. An option that is given by itself replaces that of a preset.
+``small`` is the shipped preset and sets nothing. Others are in the package and in the folder
+``presets`` of the user's settings. An explicit option overrides that of a preset.
 """
 
 from __future__ import annotations
@@ -53,20 +53,20 @@ LONGEST = 60
 
 
 class Settings(TypedDict, total=False):
-    """How metrics are loaded and run: keyword arguments of :func:`load`.
+    """Settings of metrics and models: keyword arguments of :func:`load`.
 
     Attributes:
         options: Options and model references by metric name.
-        speakers: Judge only turns of these speakers or roles, ``all`` is everybody. Without any,
-            the assistant is judged where roles or speakers' names say who that is, else everybody.
-            If no turn is by them, nothing is judged.
+        speakers: Judge only turns of these speakers or roles; ``all`` is every speaker. By default,
+            the assistant if roles or names identify it, else every speaker. Without a turn of
+            these speakers, nothing is judged.
         mode: ``fast`` (int8, the default) or ``exact`` (float32, slower); see ``docs/modes.md``.
         workers: Batches computed at the same time; by default one per core.
-        cache: Folder of the cache of model answers; by default they are kept for this run only.
+        cache: Folder of the cache of model outputs; by default they are cached for this run only.
         plugins: Python files that declare further metrics.
-        models: Preset of models and weights; the default, ``small``, is what ships, whatever the
-            user has chosen for the command line; see ``docs/models.md``.
-        terms: How endpoints are used: concurrency, limits, repetitions; see ``docs/judges.md``.
+        models: Preset of models and weights; the default is ``small``, independent of the choice
+            for the command line; see ``docs/models.md``.
+        terms: Client options of endpoints: concurrency, limits, retries; see ``docs/judges.md``.
     """
 
     options: Mapping[str, Mapping[str, object]] | None
@@ -118,7 +118,7 @@ class Scores(list[Score]):
 
 
 class Scorer(NamedTuple):
-    """Metrics that are ready, and whose turns they judge.
+    """Loaded metrics, and the speakers whose turns they judge.
 
     Attributes:
         metrics: The metrics in the order of their scores.
@@ -167,7 +167,7 @@ class Scorer(NamedTuple):
 
 
 class Grader:
-    """Metrics that are loaded and ready; load once, score often."""
+    """Loaded metrics; load once, score often."""
 
     def __init__(self, scorer: Scorer, models: ModelLoader) -> None:
         self.scorer = scorer
@@ -293,7 +293,7 @@ def _conversations(talk: Talk | Iterable[Talk]) -> list[Conversation]:
         return [talk]
     if isinstance(talk, str):
         raise InputError(
-            "a single string is no conversation: give its turns as a list of strings, the reply "
+            "a single string is not a conversation: give its turns as a list of strings, the reply "
             "last, a list of messages, or a grice.Conversation"
         )
     try:
@@ -397,13 +397,13 @@ def _own() -> Path:
 
 
 def default_preset() -> str:
-    """Return the name of the preset that the user has chosen, ``small`` if none."""
+    """Return the name of the user's default preset, else ``small``."""
     path = config_folder() / CONFIG
     return _read(path, Config).models if path.exists() else SMALL
 
 
 def set_default(name: str) -> Path:
-    """Choose the preset of all runs that name none, and return the file that says so."""
+    """Set the default preset, and return the settings file."""
     if name.endswith(".toml"):
         raise InputError(f"{name}: a preset is chosen by name; copy it to {_own()}")
     named_preset(name).check_models()

@@ -1,4 +1,4 @@
-"""Check an installation: what is installed, and whether scores keep their bits on this machine.
+"""Check an installation: its versions and models, and whether scores are reproducible.
 
 A few made-up conversations are scored together, alone, reversed and by two workers, each time
 without a cache; every score must be the same record (``docs/modes.md``).
@@ -104,7 +104,7 @@ def diagnose(
     arrangements: list[Arrangement] = []
     try:
         arrangements += _compare(registry, wanted, mode, talks, problems)
-    except Exception as error:  # noqa: BLE001 - whatever breaks here is reported
+    except Exception as error:  # noqa: BLE001 - any error is reported
         reason = error if isinstance(error, GriceError) else f"{type(error).__name__}: {error}"
         problems.append(f"nothing can be scored: {reason}")
     return Diagnosis(

@@ -1,7 +1,7 @@
-"""Metrics with their options set and their models open, and the replies that they judge.
+"""Metrics with options and loaded models, and the replies that they judge.
 
-Texts lose their tags here (:mod:`grice.text.markup`), for all metrics alike, and evidence gets
-back its offsets into the text as it came.
+Texts lose their tags here (:mod:`grice.text.markup`), for all metrics alike, and offsets of
+evidence are mapped back to the original text.
 """
 
 from __future__ import annotations
@@ -57,16 +57,16 @@ if TYPE_CHECKING:
     from grice.models.loader import ModelLoader
 
 EVERYBODY = "all"
-"""Speaker that stands for every turn, whatever its role."""
+"""Speaker name that selects every turn, of any role."""
 EMPTY, THINKING, JSON = "empty", "thinking_skipped", "json"
 FLAGS = (EMPTY, THINKING, JSON)
 """Flags of an empty reply, of one whose thinking is not judged, of one that is a JSON object."""
 KNOWLEDGE = "knowledge"
 READ_BACK = 64
-"""Turns of history a reply carries: bounds the work for conversations of thousands of turns."""
+"""Maximum turns of history per reply: bounds the work for very long conversations."""
 CALLS = 64
 """Most calls for one batch: enough to find five failing items among a thousand."""
-MEMORY = "memory ran out; what did not fit is scored in halves"
+MEMORY = "out of memory; batches that do not fit are scored in halves"
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
@@ -136,7 +136,7 @@ def in_place(
     ``positions`` are the indices of the judged turns, if some were left out before judging.
     """
 
-    # A metric may be anyone's code: a turn that is not there stays what it was called.
+    # A plug-in may name a turn that does not exist: it is kept as it is.
     def at(turn: int) -> int:
         return turn if not positions or not 0 <= turn < len(positions) else positions[turn]
 
@@ -223,7 +223,7 @@ class LoadedMetric:
         return {name: self._arguments[name] for name in self.metric.models}
 
     def with_models(self, **models: object) -> LoadedMetric:
-        """Return the same metric with other models, which its signature says."""
+        """Return the same metric with other models and their signature."""
         replaced = ("replaced", ",".join(sorted(models)))
         signature = self.signature._replace(settings=(*self.signature.settings, replaced))
         arguments = {**self._arguments, **models}
@@ -239,7 +239,7 @@ class LoadedMetric:
 
     def _checked(self, answer: Judgement | Failure) -> Judgement:
         if isinstance(answer, Failure):
-            # No number of others: one cause has one reason, whatever batch it was in.
+            # Without the number of others: one cause has one reason in any batch.
             together = " (judged together with others)" if answer.others else ""
             return Judgement(None, "failed", answer.reason + together)
         value, low, high = answer.value, self.metric.low, self.metric.high
@@ -267,8 +267,8 @@ class LoadedMetric:
         items = [responses(conversation, speakers) for conversation in conversations]
         asked = [item for group in items for item in group if item.text.strip()]
         judgements = iter(self.judge(asked))
-        # An empty reply has the lowest score without the metric: an abstention would raise the
-        # mean of a bot that says nothing where it has no answer.
+        # An empty reply gets the lowest score without running the metric: an abstention would
+        # raise the mean of a bot that often does not answer.
         empty = Judgement(self.metric.low, "ok", "the reply is empty", (EMPTY,))
         if math.isinf(self.metric.low):
             empty = replace(empty, value=self.metric.neutral, status="abstained")
@@ -344,11 +344,10 @@ def answers(
 ) -> list[Answer | Failure]:
     """Return the answer to each item, or why there is none.
 
-    All items are asked together, or in halves where memory runs out. If that fails, the first, the
-    middle and the last one are asked alone; if none of them can be answered, the metric itself is
-    taken to be broken. Otherwise the failing items are found by bisection within :data:`CALLS`
-    calls. An item without an answer by then has failed with the reason of the smallest part it was
-    in.
+    All items are scored together, or in halves if they exceed the memory. If that fails, the first,
+    the middle and the last one are scored alone; if all three fail, the metric itself is considered
+    broken. Otherwise the failing items are found by bisection within :data:`CALLS` calls. An item
+    without an answer by then fails with the reason of the smallest part it was in.
     """
     found: list[Answer | Failure] = [Failure("", len(items))] * len(items)
     calls = 0
@@ -364,9 +363,9 @@ def answers(
         calls += 1
         try:
             found[start:end] = _fitting(ask, items[start:end])
-        except StoppedError:  # no fault of an item: what was answered is kept, and the run ends
+        except StoppedError:  # not caused by an item: answers are kept, and the run ends
             raise
-        except Exception as error:  # noqa: BLE001 - a metric may be anyone's code
+        except Exception as error:  # noqa: BLE001 - plug-ins may raise anything
             own = isinstance(error, GriceError)
             reason = str(error) if own else f"{type(error).__name__}: {error}"
             failure = Failure(shortened(reason, LONGEST), end - start - 1)
@@ -404,6 +403,6 @@ def _fitting(
     except Exception as error:
         if len(items) == 1 or not out_of_memory(error):
             raise
-    warnings.warn(MEMORY, RuntimeWarning, stacklevel=1)  # from one place: said once
+    warnings.warn(MEMORY, RuntimeWarning, stacklevel=1)  # the same line of code: warn once
     middle = len(items) // 2
     return [*_fitting(ask, items[:middle]), *_fitting(ask, items[middle:])]

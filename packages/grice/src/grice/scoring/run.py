@@ -1,9 +1,9 @@
 """Runs: records of open inputs are scored, a window at a time, into an output.
 
 A file of scores survives a kill and is finished by the next run. Until then its lines are in
-``OUT.partial``, its progress in ``OUT.state``; for a link, beside the file it points to. Lines are
-made durable first and counted in the state afterwards; lines behind the counted ones are cut off.
-The finished file appears in one step. A run into a device or a pipe starts from the top.
+``OUT.partial``, its progress in ``OUT.state``; for a link, next to the file it points to. Lines are
+synced first and counted in the state afterwards; lines after the counted ones are truncated. The
+finished file appears atomically. A run into a device or a pipe cannot be resumed.
 """
 
 from __future__ import annotations
@@ -44,16 +44,16 @@ if TYPE_CHECKING:
     from grice.scoring.api import Scorer
 
 logger = logging.getLogger("grice")
-logger.addHandler(logging.NullHandler())  # an application decides where messages go
+logger.addHandler(logging.NullHandler())  # applications configure the handlers
 
 WINDOW_TURNS = 1024
 WINDOW_RECORDS = 512
-"""A window ends at whichever comes first: it bounds memory and what a kill can cost."""
+"""A window ends at the first of these limits: it bounds memory and the loss by a kill."""
 FIRST_TURNS = 16
 """Turns of the first window; each may be twice as long as the one before, so that the first
 scores, and with them an estimate of the time, come within seconds."""
 CHANGED = "the input has changed since the interrupted run read it; give --no-resume to start over"
-KEPT = "what was scored before is kept beside it, and the same command goes on from there"
+KEPT = "earlier scores are kept next to it, and the same command resumes"
 STANDARD = ("-", "/dev/stdout")
 TABLES = (".parquet", ".arrow")
 
@@ -120,7 +120,7 @@ class Run:
 
     @property
     def summary(self) -> Summary:
-        """The summary of what was scored so far."""
+        """The summary of the scores so far."""
         return self._builder.summary()
 
     @property
@@ -224,7 +224,7 @@ def score_windows(
             window.append(record)
             turns += len(record.turns) if isinstance(record, Conversation) else 0
             full = turns >= most_turns or len(window) >= WINDOW_RECORDS
-            # Windows of an earlier run end where they ended then.
+            # Windows of an earlier run keep their ends.
             if full or state.records + len(window) == done.records:
                 most_turns = min(WINDOW_TURNS, 2 * most_turns)
                 close()
@@ -281,10 +281,10 @@ class Sink:
             raise cannot_write(self._path, error) from error
 
     def finish(self) -> None:
-        """Complete the result: nothing more will come."""
+        """Complete the result after the last scores."""
 
     def close(self) -> None:
-        """Release what is open, finished or not."""
+        """Release open files, finished or not."""
 
 
 def encode_scores(scores: Sequence[Score], path: Path | None = None) -> bytes:
@@ -307,13 +307,13 @@ class ScoreFile(Sink):
         try:
             self.done = self._unfinished(run) if resume else State(run)
             self._bytes = self.done.bytes
-            # Opened to append: another run may be writing it, and nothing of that must be cut off.
+            # Opened for appending: another run may be writing it and must not be truncated.
             flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
             self._file = os.fdopen(open_own(self._partial, flags), "ab")
             if not try_lock(self._file):
                 self._file.close()
                 raise OutputError(
-                    f"{path}: another run is writing it; wait for its end, or name another output"
+                    f"{path}: another run is writing it; wait for its end, or give another output"
                 )
             self._file.truncate(self.done.bytes)
             keep_permissions(self._partial, target)

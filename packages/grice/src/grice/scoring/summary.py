@@ -217,10 +217,10 @@ class _MetricBuilder:
 FLAGGED = {
     "empty": ("is empty and has the lowest score", "are empty and have the lowest score"),
     "thinking_skipped": (
-        "thinks aloud; what stands between <think> and </think> is not judged",
-        "think aloud; what stands between <think> and </think> is not judged",
+        "contains reasoning; text between <think> and </think> is not judged",
+        "contain reasoning; text between <think> and </think> is not judged",
     ),
-    "json": ("is a JSON object, judged as it stands", "are JSON objects, judged as they stand"),
+    "json": ("is a JSON object, judged as text", "are JSON objects, judged as text"),
 }
 """Words for one reply with a flag, and for several."""
 
@@ -229,7 +229,7 @@ def notes(summary: Summary) -> Iterator[str]:
     """Yield a line for each default that changed who or what was judged."""
     if alone := summary.assistant_alone:
         where = "" if alone == summary.conversations else f" in {plural(alone, 'conversation')}"
-        yield f"only the assistant's turns are judged{where}; --speaker all judges everybody"
+        yield f"only the assistant's turns are judged{where}; --speaker all judges every speaker"
     left_out = ((role, count, True) for role, count in summary.unknown_roles.items())
     answering = ((role, count, False) for role, count in summary.unknown_answering.items())
     for role, count, is_left_out in (*left_out, *answering):
@@ -239,8 +239,8 @@ def notes(summary: Summary) -> Iterator[str]:
         if is_left_out:
             yield f"{turns} and not judged: --speaker assistant {option} judges both"
         else:
-            known = "which is not known as an assistant's: the user is judged too"
-            yield f"{turns}, {known}; {option} judges it alone"
+            known = "which is not a known assistant role: the user is judged too"
+            yield f"{turns}, {known}; {option} judges only that role"
     if tools := summary.tool_turns:
         yield plural(
             tools, "tool call or result is not judged", "tool calls and results are not judged"

@@ -123,7 +123,7 @@ def krippendorff_alpha(
     """Return Krippendorff's alpha: 1 for full agreement, 0 for that of chance, down to below 0.
 
     For any number of annotators, who need not rate every item (Krippendorff 2011, *Computing
-    Krippendorff's Alpha-Reliability*). Items with a single rating say nothing and are left out.
+    Krippendorff's Alpha-Reliability*). Items with a single rating are left out.
     Ratings are labels of any kind for ``nominal``; ``ordinal`` counts the ratings in between.
 
     Raises:
@@ -251,7 +251,7 @@ def ceiling(ratings: Ratings, *, groups: Groups | None = None) -> Estimate:
         positive = np.maximum(alpha(weights), 0.0)
         return np.asarray(np.sqrt(count * positive / (1 + (count - 1) * positive)))
 
-    return paired.estimate(statistic, f"ceiling for the mean of {count} judges")
+    return paired.estimate(statistic, f"ceiling for the mean of {count} annotators")
 
 
 def leave_one_annotator_out(
@@ -295,6 +295,6 @@ def leave_one_annotator_out(
         mean = np.where(defined, each, 0).sum(axis=1) / np.maximum(count, 1)
         return np.asarray(np.where(count > 0, mean, np.nan))[:, None]
 
-    what = f"one judge against the mean of the others, {NAMES[kind]} over {pool}"
+    what = f"one annotator against the mean of the others, {NAMES[kind]} over {pool}"
     drawn = resample(statistic, n, groups=paired.groups)
     return estimate(drawn, what=what, bounded="correlation")

@@ -152,7 +152,7 @@ def proportion(hits: Sequence[float], sizes: Sequence[int] | None = None) -> Est
         return None
     value = float(sums.sum() / n)
     if units < 2:
-        nothing = "one conversation alone says nothing of the spread"
+        nothing = "the variance cannot be estimated from one conversation"
         return Estimate(value, None, None, LEVEL, n, "share", units, nothing)
     variance = units / (units - 1) * float(((sums - value * items) ** 2).sum()) / n**2
     quantile, effective = student_quantile(0.5 + LEVEL / 2, units - 1), n**2 / float(items @ items)
@@ -498,14 +498,14 @@ def items_needed(
     """
     check_level(level)
     if not difference > 0:
-        raise InputError(f"difference={difference}: give the difference worth finding, above 0")
+        raise InputError(f"difference={difference}: give the smallest relevant difference, above 0")
     (a, b), codes = complete_items({"first": first, "second": second}, groups, least=2)
     gap = a - b
     # The variance of a ratio of cluster sums to cluster sizes (Cochran 1977, section 2.11).
     sums = np.bincount(np.arange(len(gap)) if codes is None else codes, weights=gap - gap.mean())
     units = len(sums)
     if units < 2:
-        raise InputError("one conversation alone says nothing of the spread; at least two needed")
+        raise InputError("one conversation: at least two are needed to estimate the variance")
     error = math.sqrt(units / (units - 1) * float(sums @ sums)) / len(gap)
     reach = NormalDist().inv_cdf(0.5 + level / 2) + NormalDist().inv_cdf(POWER)
     total = max(2, math.ceil(units * (reach * error / difference) ** 2))

@@ -2,7 +2,7 @@
 
 Columns have one value per item; None or NaN where there is none. ``groups`` are the conversations
 of the items, left out together as their items resemble each other. ``seed`` is that of the parts
-that are left out where there are more than 500. Intervals hold 95 %.
+that are left out where there are more than 500. Intervals are at 95 %.
 """
 
 from __future__ import annotations
@@ -177,7 +177,7 @@ def partial_correlation(
     groups: Groups | None = None,
     seed: int = 0,
 ) -> Estimate:
-    """Return Spearman's correlation of what the covariates leave of two columns, -1 to 1.
+    """Return the partial Spearman correlation of two columns given covariates, -1 to 1.
 
     It is the partial correlation of the ranks, given columns such as the length of the reply.
     Intervals as for :func:`correlation`, with one item fewer per covariate in the analytic one.
@@ -236,13 +236,13 @@ def correlation_within(
         half = quantile * float(np.std(values, ddof=1)) / math.sqrt(used)
         low, high = max(-1.0, mean - half), min(1.0, mean + half)
     else:
-        notes.append("one context alone says nothing of the spread")
+        notes.append("the variance cannot be estimated from one context")
     what = f"mean over {used} contexts of {NAMES[kind]}, Student's t"
     return Estimate(mean, low, high, LEVEL, n, what, used, "; ".join(filter(None, notes)) or None)
 
 
 class SystemLevel(NamedTuple):
-    """A metric judged by the means of systems.
+    """Agreement of a metric with ratings on the means of systems.
 
     Attributes:
         correlation: Of the means with the mean ratings, its interval for systems as a sample of

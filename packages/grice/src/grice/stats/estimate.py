@@ -35,7 +35,7 @@ STRETCH = 2.0
 
 
 class Estimate(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A number with its interval and what it rests on.
+    """A number with its interval and how it was computed.
 
     Attributes:
         low, high: Bounds; None where the data allow no interval, and then ``note`` says why.
@@ -148,7 +148,7 @@ def mean_estimate(
     groups = None if unit == "items" else units
     what += f", Student's t over {unit}"
     if units < 2:
-        nothing = "one alone says nothing of the spread"
+        nothing = "the variance cannot be estimated from one"
         return Estimate(moments.s / n + origin, None, None, level, n, what, groups, nothing)
     what += " corrected for skewness (Hall)"
     centred, variance, quantile, skewness = _spread(moments, level)

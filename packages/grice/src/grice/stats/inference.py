@@ -23,7 +23,7 @@ from grice.stats.inputs import (
 
 
 class PoweredMean(msgspec.Struct, frozen=True):
-    """A mean rating helped by a metric.
+    """A mean rating estimated with the help of a metric.
 
     Attributes:
         labels_only: The mean of the labels alone.
@@ -52,8 +52,8 @@ def prediction_powered_mean(
 
     The mean of the metric on the unlabelled items, corrected by its mean error on the labelled
     ones (Angelopoulos et al. 2023), with the weight that makes the interval shortest (PPI++,
-    Angelopoulos, Duchi and Zrnic 2023). Right for any metric, however poor: a poor one is used
-    little. The labelled items must be a random sample of all.
+    Angelopoulos, Duchi and Zrnic 2023). The estimate is valid for any metric; a poor one gets a
+    small weight. The labelled items must be a random sample of all.
 
     Args:
         labels: Ratings of the labelled items.
@@ -111,7 +111,7 @@ def prediction_powered_mean(
         low, high = value - quantile * error, value + quantile * error
         if bounds is not None:
             what += f", Wilson's interval where Student's leaves {bounds[0]:g} to {bounds[1]:g}"
-            # Ratings that all lie at a bound show no spread, which is not to say there is none.
+            # Ratings that all lie at a bound show no spread, although there may be some.
             if low < bounds[0] or high > bounds[1] or value in bounds:
                 value = clamp(value, *bounds)
                 low, high = bounded_interval(value, error**2, quantile, units, level, bounds)
@@ -151,7 +151,7 @@ class HumanScale(msgspec.Struct, frozen=True, omit_defaults=True):
     seed: int
 
     def at(self, value: float) -> Estimate:
-        """Return the rating expected at a metric value, and the band a person's will lie in."""
+        """Return the expected rating at a metric value, and its prediction band."""
         rating = float(np.interp(value, self.knots, self.ratings))
         radius = math.inf if self.radius is None else self.radius
         low, high = max(self.low, rating - radius), min(self.high, rating + radius)

@@ -104,7 +104,7 @@ def estimate(
     units = resampled.n if resampled.groups is None else resampled.groups
     unit = "items" if resampled.groups is None else "conversations"
     if units < 2:
-        note = "one conversation alone says nothing of the spread"
+        note = "the variance cannot be estimated from one conversation"
         low = high = None
     elif resampled.kind == "jackknife":
         low, high, note = _jackknife_bounds(value, draws, bounded, resampled.n)

@@ -1,1 +1,1 @@
-"""Words of English: verb forms, and events as knowledge bases write them."""
+"""English text processing: sentences, verb forms, events, language and markup."""

@@ -41,7 +41,7 @@ _REQUESTS = re.compile(
 )
 
 MOST_SENTENCES = 16
-"""Sentences of a text that are looked at: a text of a thousand must not cost a million."""
+"""Maximum number of sentences of a text that are compared."""
 STARTERS = words_of(
     "i i'm i've i'd i'll im you you're he he's she she's we we're they they're it it's its this "
     "that that's there the my your our what what's who where when why how which do does did don't "
@@ -106,7 +106,7 @@ def without_blanks(start: int, text: str) -> Stretch:
 
 @lru_cache(maxsize=4096)  # a turn stands before many replies
 def sentences(text: str) -> tuple[Stretch, ...]:
-    """Return the first sixteen sentences that hold a word, without the blanks around them.
+    """Return the first sixteen sentences with a word, without the blanks around them.
 
     A line break ends a sentence, unless it wraps a long line.
 
@@ -240,7 +240,7 @@ def content_words(text: str) -> tuple[Stretch, ...]:
 
 @lru_cache(maxsize=4096)
 def questions(text: str) -> tuple[Stretch, ...]:
-    """Return the sentences of a text that ask for something, as they stand there.
+    """Return the questions and requests of a text, verbatim.
 
     >>> [sentence.text for sentence in questions("I see. Where is it? Tell me about the sea.")]
     ['Where is it?', 'Tell me about the sea.']
@@ -263,11 +263,11 @@ _ASKING = re.compile(
 _FEW = 2
 
 
-@lru_cache(maxsize=4096)  # every metric of a reply asks it
+@lru_cache(maxsize=4096)  # called by every metric of replies
 def strip_repetition(reply: str, earlier: tuple[str, ...]) -> str:
-    """Return a reply without sentences that were said before, and without asking for marks.
+    """Return a reply without repeated sentences and without requests for a good score.
 
-    Sentences of one or two words may be said again. Case and punctuation do not count.
+    Sentences of one or two words are kept. Case and punctuation are ignored.
 
     >>> strip_repetition("I love tea. I love tea! Do you?", ("Hello.",))
     'I love tea. Do you?'
@@ -294,7 +294,7 @@ class Novelty(NamedTuple):
 
 
 def novelty(reply: str, earlier: Iterable[str]) -> Novelty:
-    """Return what a reply says that was not said before, and the fraction of its words.
+    """Return the new sentences of a reply, and their fraction of its words.
 
     >>> novelty("I love tea. I love tea!", [])
     Novelty(text='I love tea. ', novel_fraction=0.5)

@@ -133,7 +133,7 @@ def triple_texts(
 
 
 def feels(feeling: str, said_by: Speaker) -> Event:
-    """Return the event that a speaker feels so: "exciting" is "PersonX feels excited"."""
+    """Return a feeling as an event: "exciting" is "PersonX feels excited"."""
     felt = past_participle(feeling) if feeling in en.PARTICIPIAL_ADJECTIVES else feeling
     return Event((Mention(said_by), "feels", felt), said_by, explicit=False)
 
@@ -248,7 +248,7 @@ def _means_is(following: str) -> bool:
 
 
 def parties_of(said_by: Speaker) -> dict[str, Party]:
-    """Return who is meant by ``i``, ``you`` and ``he``, the values of the tables above."""
+    """Return the referents of ``i``, ``you`` and ``he``, the values of the tables above."""
     you: Party = "previous" if said_by == "responder" else "responder"
     return {"i": said_by, "you": you, "he": "other"}
 

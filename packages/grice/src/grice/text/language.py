@@ -1,6 +1,6 @@
 """Detection of the writing system of a text, and of other languages in Latin letters.
 
-A language is named only if several words say so and English ones do not: else it is English.
+A language is reported only if several words indicate it and English ones do not.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ SCRIPTS = (
 _ENDS = tuple(end for end, _ in SCRIPTS)
 
 
-@lru_cache(maxsize=4096)  # every metric asks it of every turn
+@lru_cache(maxsize=4096)  # called by every metric for every turn
 def unreadable(text: str) -> str | None:
     """Return why a model of English cannot judge a text: no word, or another script; else None.
 
@@ -112,7 +112,7 @@ def scripts(text: str) -> Counter[str]:
     return found
 
 
-@lru_cache(maxsize=4096)  # every metric asks it of every reply
+@lru_cache(maxsize=4096)  # called by every metric for every reply
 def other_language(text: str) -> str | None:
     """Return the language of a text that is surely not English; None if it may be.
 

@@ -34,7 +34,7 @@ class Word(NamedTuple):
     participles: tuple[str, ...] = ()
 
 
-@lru_cache(maxsize=16384)  # the same words are asked for again and again
+@lru_cache(maxsize=16384)  # the same words recur
 def look_up(word: str) -> Word:
     """Return what is known of a word, as it is written."""
     line = _table().get(word)

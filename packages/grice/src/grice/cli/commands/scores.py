@@ -121,7 +121,7 @@ def score(
                     page.close(scored.summary)
         except KeyboardInterrupt:
             if keeps_unfinished(to):
-                warn(f"{to} is unfinished; the same command goes on")
+                warn(f"{to} is unfinished; the same command resumes it")
             raise
         finally:
             for line in usage_lines(grader.usage, planned=False):  # also of a run that fails
