@@ -155,14 +155,15 @@ class Mirror:
             listed = [path for path in paths if not path.startswith("/")]
             entries = [{"type": "file", "path": path, "size": 1, "oid": "-"} for path in listed]
             content = json.dumps(entries).encode()
-        handler.send_response(404 if content is None else 200)
+        headers = {"Content-Length": str(len(content or b""))}
         if content is None:
-            handler.send_header("X-Error-Code", "EntryNotFound")
+            headers["X-Error-Code"] = "EntryNotFound"
         else:
-            handler.send_header("Content-Type", "text/html")
-            handler.send_header("ETag", f'"{sha256(content)}"')
-            handler.send_header("X-Repo-Commit", COMMIT)
-        handler.send_header("Content-Length", str(len(content or b"")))
+            headers |= {"Content-Type": "text/html", "X-Repo-Commit": COMMIT}
+            headers["ETag"] = f'"{sha256(content)}"'
+        handler.send_response(404 if content is None else 200)
+        for header in headers.items():
+            handler.send_header(*header)
         handler.end_headers()
         if handler.command == "GET":
             handler.wfile.write(content or b"")

@@ -1,8 +1,10 @@
-"""Layers of imports, and the cost of an import."""
+"""Layers and costs of imports; the distributions: versions, terms, names, and variables."""
 
 import re
 import subprocess
 import sys
+import tomllib
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -60,3 +62,74 @@ def test_commands_open_no_engine():
     paths = [*COMMANDS, *CLI.glob("_[!_]*.py")]
     opens = re.compile(r"\b(EmbeddedEncoder|open_folder|ctranslate2)\b")
     assert not [path.name for path in paths if opens.search(path.read_text("utf-8"))]
+
+
+PROJECTS = {
+    path.parent.name: tomllib.loads(path.read_text("utf-8"))["project"]
+    for path in sorted((ROOT / "packages").glob("*/pyproject.toml"))
+}
+
+
+@pytest.mark.parametrize("name", PROJECTS)
+def test_all_have_one_version_and_require_each_other_in_it(name):
+    """A wheel of another version would be refused by pip, not found out at run time."""
+    assert len(PROJECTS) == 5
+    assert PROJECTS[name]["version"] == grice.__version__
+    assert PROJECTS[name]["requires-python"] == PROJECTS["grice"]["requires-python"]
+    lists = [PROJECTS[name].get("dependencies", [])]
+    lists += PROJECTS[name].get("optional-dependencies", {}).values()
+    own = [
+        wanted
+        for wanted in chain(*lists)
+        if re.match(r"[\w-]+", wanted)[0] in PROJECTS and not re.match(r"grice\[[\w,]+\]$", wanted)
+    ]
+    assert [wanted for wanted in own if not wanted.endswith(f"=={grice.__version__}")] == []
+
+
+@pytest.mark.parametrize("name", PROJECTS)
+@pytest.mark.parametrize("file", ["LICENSE", "NOTICE"])
+def test_a_distribution_carries_the_terms_of_the_repository(name, file):
+    copy = ROOT / "packages" / name / file
+    assert copy.read_text("utf-8") == (ROOT / file).read_text("utf-8")
+    assert not copy.is_symlink()  # an sdist would keep a link that leads nowhere
+
+
+def test_the_recipe_for_conda_requires_what_pip_does():
+    recipe = (ROOT / "packaging/conda/recipe.yaml").read_text("utf-8")
+    run = recipe.partition("  run:\n")[2].partition("\n\n")[0]
+    wanted = {each.replace(" ", "") for each in PROJECTS["grice"]["dependencies"]}
+    wanted = {each for each in wanted if not each.startswith("grice-models")}
+    assert {line.strip("- ").replace(" ", "") for line in run.splitlines()} - {"python>=3.11"} == (
+        wanted
+    )
+
+
+NAMES = re.compile(
+    r"\b(grice_tasks|grice_annotate|grice_research|cider|explagraphs|situatedgen|nado|steering)\b",
+    re.IGNORECASE,
+)
+ALLOWED = {"data/commands.toml"}
+"""The table of data that says which package brings a command."""
+TEXTS = {".py", ".toml", ".json", ".html", ".j2", ".js", ".css", ".md", ".tsv", ".txt"}
+
+
+def test_the_core_names_no_other_distribution_and_no_task():
+    folder = Path(grice.__file__).parent
+    places = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*")}
+    texts = {
+        place: path.read_text("utf-8")
+        for place, path in places.items()
+        if path.suffix in TEXTS and place not in ALLOWED
+    }
+    assert {place: NAMES.findall(text) for place, text in texts.items() if NAMES.search(text)} == {}
+
+
+def test_every_variable_of_grice_is_on_the_page():
+    page = (ROOT / "docs/settings.md").read_text("utf-8")
+    sources = [*(ROOT / "packages").glob("*/src/**/*.py"), *(ROOT / "bench").rglob("*.py")]
+    read = {
+        name
+        for source in sources
+        for name in re.findall(r'"((?:GRICE|HF|UV)_[A-Z_]+)"', source.read_text("utf-8"))
+    }
+    assert {name for name in read if f"`{name}`" not in page} == set()

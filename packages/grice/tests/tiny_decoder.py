@@ -8,6 +8,7 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
 
+import made_metric
 from grice.models.folder import write_card
 
 WORDS = ["<unk>", "<s>", "</s>", "A", "B", ":", "i", "eat", "bread", "sleep", "happy", "tired"]
@@ -70,24 +71,12 @@ def write(folder, max_tokens=40):
     )  # fmt: skip
 
 
-PLUGIN = '''
-from grice.metrics import Example, metric
-from grice.data import Judgement
-
-
-@metric("names_b", version="1", summary="Does it name B?", judges="response", source="Ours.",
-        example=Example(["Hi.", "B"], 0.0, 1.0))
-def names_b(responses):
-    """Return 1 where the reply names B."""
-    return (Judgement(float("B" in response.text)) for response in responses)
-'''
-
-
 def write_steered(folder):
     """Write decoders, conversations and a metric as a plug-in: what training of a guide needs."""
     write(folder / "tiny", max_tokens=160)
     write(folder / "other", max_tokens=164)
-    (folder / "names_b.py").write_text(PLUGIN, "utf-8")
+    named = 'return (Judgement(float("B" in response.text)) for response in responses)'
+    made_metric.write(folder / "names_b.py", "names_b", named)
     texts = ["i eat bread", "B happy", "sleep tired A", "bread", "A : i", "tired"]
     talks = [{"id": f"{i}", "turns": ["i sleep", text]} for i, text in enumerate(texts)]
     (folder / "talks.jsonl").write_text("\n".join(map(json.dumps, talks)), "utf-8")

@@ -125,13 +125,10 @@ def test_junit_markdown_and_json_tell_the_same(tmp_path, capsys):
     assert result["passed"] is False
 
 
-def test_a_file_on_another_scale_is_checked_all_the_same(tmp_path):
+def test_a_file_on_another_scale_is_checked_and_one_on_the_scale_by_its_ends(tmp_path):
     file = write(tmp_path / "out.jsonl", [line(f"c{i}", 0, v) for i, v in enumerate((1.0, 5.0))])
     [check] = gate_file(file, Rules({"relevance": 2.0})).checks
     assert check.low < check.value == 3.0 < check.high
-
-
-def test_scores_at_both_ends_of_the_scale_are_on_it(tmp_path):
     file = write(tmp_path / "out.jsonl", [line(f"c{i}", 0, i % 2) for i in range(12)])
     with pytest.raises(InputError, match="its scores lie between 0 and 1, a threshold of 2"):
         gate_file(file, Rules({"relevance": 2.0}))
