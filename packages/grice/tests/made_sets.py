@@ -1,15 +1,9 @@
 """Small made rated sets, written as the published ones are laid out."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import random
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from grice.evaluation.datasets import Rated
 
 WORDS = (
     "tea", "coffee", "rain", "train", "garden", "sister", "music", "book", "river", "bread",
@@ -69,7 +63,7 @@ def write(path: Path, lines: list[dict]) -> Path:
     return path
 
 
-def long_replies(rated: Rated) -> list[str]:
+def long_replies(rated):
     """Return the replies of a set that are long enough to be compared with training texts."""
     replies = [item.conversation.turns[-1].text for item in rated.items]
     return list(dict.fromkeys(reply for reply in replies if len(reply.split()) >= 5))

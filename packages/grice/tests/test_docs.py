@@ -8,7 +8,6 @@ import shutil
 import sys
 from pathlib import Path
 
-import msgspec
 import pytest
 
 import grice
@@ -204,16 +203,6 @@ def test_what_cannot_be_seen_has_words_for_every_flaw_and_rule(known):
     flaws = {comparison.on for comparison in marked if comparison.measure == "AUC"}
     assert flaws <= words.FLAWS.keys()
     assert set(known.baselines) <= words.RULES.keys()
-
-
-@pytest.mark.parametrize("old", [True, False])
-def test_what_cannot_be_seen_says_which_versions_were_recorded(known, metrics, old):
-    version = metrics["relevance"].version
-    signature = f"relevance:{version}{'0' * old}|mode:fast"
-    limits = msgspec.structs.replace(known.metrics["relevance"], signature=signature)
-    recorded = msgspec.structs.replace(known, metrics={"relevance": limits})
-    said = f"**Recorded for relevance {version}0; what ships is relevance {version}.**"
-    assert (said in tool("blind_spots").blind_spots(recorded, metrics)) is old
 
 
 def test_what_cannot_be_seen_follows_from_the_figures(known, metrics):

@@ -20,12 +20,9 @@ def bench(monkeypatch, tmp_path):
     monkeypatch.syspath_prepend(str(Path(__file__).parents[3] / "bench"))
     import portability
 
-    tried = [
-        portability.Environment(),
-        portability.Environment(workers=2),
-        portability.Environment("OMP_NUM_THREADS=4", tested=True),
-        portability.Environment("CT2_FORCE_CPU_ISA=AVX9000", ("AVX-9000",)),
-    ]
+    new = portability.Environment
+    tried = [new(), new(workers=2), new("OMP_NUM_THREADS=4", tested=True)]
+    tried += [new("CT2_FORCE_CPU_ISA=AVX9000", ("AVX-9000",))]
     monkeypatch.setattr(portability, "environments", lambda: tried)
     monkeypatch.setattr(portability, "PAGE", tmp_path / "portability.md")
     monkeypatch.setattr(os, "nice", lambda _: 0)
@@ -35,8 +32,8 @@ def bench(monkeypatch, tmp_path):
 
 
 def doctor(differing=0, problems=()):
-    tried = {"metric": "relevance", "differing": differing}
-    report = {"arrangements": [tried], "problems": problems}
+    tried = [{"metric": "relevance", "differing": differing}]
+    report = {"arrangements": tried, "problems": problems}
     return CompletedProcess([], 0, json.dumps(report), "")
 
 

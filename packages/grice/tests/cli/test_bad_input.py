@@ -7,10 +7,8 @@ import pytest
 
 from grice.cli import main
 
-SIZE = 20_000
-"""Length of what is huge."""
-SHOWN = 20_000
-"""Most characters of what a person sees of a run."""
+SIZE = SHOWN = 20_000
+"""Length of what is huge, and most characters of what a person sees of a run."""
 GOOD = ("Do you have any pets?", "Yes, two cats, because I like company.", "Lucky you!")
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(1)>"
 NESTED: object = []

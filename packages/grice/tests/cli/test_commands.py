@@ -199,7 +199,6 @@ def test_every_exit_status_is_in_the_help_and_the_docs(capsys):
         (["explain", "--file", "{broken}"], "no conversation; 1 could not be read, the first: "),
         (["score", "{broken}", "--bad-records", "fail"], "broken.jsonl:1"),
         (["list", "coherense"], "no metric 'coherense'"),
-        (["perturb", "{chat}", "-o", "/nowhere/out.jsonl"], "written: there is no folder /nowhere"),
     ],
 )
 def test_a_mistake_gets_one_clear_line(chat, capsys, arguments, message):

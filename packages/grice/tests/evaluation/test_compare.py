@@ -76,13 +76,6 @@ def test_runs_over_the_same_and_over_other_conversations(files, other, paired, v
     assert (gap.low > 0) == (metric.comparison.p_value < 0.05) == (verdict == "first higher")
 
 
-def test_p_values_are_corrected_over_the_metrics(pair):
-    metrics = compare(*pair).metrics
-    single = sorted(m.comparison.p_single for m in metrics)
-    corrected = sorted(m.comparison.p_value for m in metrics)
-    assert corrected[0] == pytest.approx(2 * single[0])
-
-
 def test_the_order_of_lines_does_not_matter(pair, tmp_path):
     rows = rows_of(pair[1])
     random.Random(0).shuffle(rows)

@@ -58,12 +58,10 @@ def test_an_unknown_set_or_aspect_names_the_nearest(tmp_path):
 
 def test_a_file_of_ones_own_says_its_level_by_its_targets(tmp_path):
     turns = [{"speaker": "A", "text": "Hi"}, {"speaker": "B", "text": "Hello"}]
-    whole = made_sets.write(tmp_path / "whole.jsonl", [{"turns": turns, "ratings": 3}])
-    reply = made_sets.write(
-        tmp_path / "reply.jsonl", [{"turns": turns, "targets": [1], "ratings": [3]}]
-    )
-    assert load_rated(whole, None).set.level == "dialogue"
-    assert load_rated(reply, None).set.level == "turn"
+    for targets, level in ({}, "dialogue"), ({"targets": [1]}, "turn"):
+        lines = [{"turns": turns, "ratings": 3, **targets}]
+        path = made_sets.write(tmp_path / f"{level}.jsonl", lines)
+        assert load_rated(path, None).set.level == level
 
 
 def test_a_broken_record_is_told_and_the_others_count(tmp_path):

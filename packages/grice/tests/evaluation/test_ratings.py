@@ -95,7 +95,7 @@ def test_estimate_prints_both_means(tmp_path, capsys):
     assert "labels alone" in shown
     assert "with relevance" in shown
     assert main(["estimate", labels, out, "--scale", "9", "12"]) == 2
-    assert "beyond" in capsys.readouterr().err
+    assert "9 to 12" in capsys.readouterr().err
     for labelled, problem in ((range(9), "9 items are rated"), (range(100), "every item")):
         with pytest.raises(InputError, match=problem):
             estimate(*files(tmp_path, ratings, scores, labelled))

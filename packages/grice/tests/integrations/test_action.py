@@ -61,7 +61,6 @@ def test_the_action_scores_and_gates(shell, tmp_path):
         ("", [f"the action's/checkout/packages/{name}" for name in ("grice-models", "grice")]),
         ("grice[arrow] ./plugin", ["grice[arrow]", "./plugin"]),
     ],
-    ids=["default", "stated"],
 )
 def test_the_action_installs_its_own_checkout_unless_told_otherwise(
     shell, tmp_path, stated, installed

@@ -266,16 +266,6 @@ def test_opentelemetry_gets_an_event_for_each_score():
     assert first.attributes["gen_ai.response.id"] == "r"
 
 
-def test_nothing_of_a_tool_is_imported_before_its_file(capsys):
-    tools = ("deepeval", "inspect_ai", "langfuse", "langsmith", "mlflow", "opik", "phoenix")
-    program = (
-        f"import sys, grice.integrations, grice.integrations.promptfoo; "
-        f"print([name for name in {tools!r} if name in sys.modules])"
-    )
-    shown = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert shown.stdout.strip() == "[]"
-
-
 SUITE = """
 from grice import Conversation, Turn
 from grice.pytest_plugin import assert_scores
@@ -315,7 +305,17 @@ def test_scores_and_thresholds_in_a_suite(tmp_path):
     assert "share below 9: 100.0%" in done.stdout
 
 
-def test_the_import_of_the_plugin_for_pytest_loads_nothing_heavy():
-    code = "import sys, grice.pytest_plugin; print(*sys.modules)"
+TOOLS = {"deepeval", "inspect_ai", "langfuse", "langsmith", "mlflow", "opik", "phoenix"}
+
+
+@pytest.mark.parametrize(
+    ("modules", "others"),
+    [
+        ("grice.integrations, grice.integrations.promptfoo", TOOLS),
+        ("grice.pytest_plugin", {"numpy", "scipy", "ctranslate2", "msgspec", "rich"}),
+    ],
+)
+def test_nothing_of_a_tool_and_nothing_heavy_is_imported_before_its_file(modules, others):
+    code = f"import sys, {modules}; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert not set(done.stdout.split()) & {"numpy", "scipy", "ctranslate2", "msgspec", "rich"}
+    assert not set(done.stdout.split()) & others

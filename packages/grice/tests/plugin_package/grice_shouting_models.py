@@ -8,8 +8,6 @@ from grice.models.loader import Settings, model_type
 
 
 class ShoutSettings(Settings, frozen=True):
-    """How much a capital counts."""
-
     weight: float
 
 
