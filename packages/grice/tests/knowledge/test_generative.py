@@ -121,7 +121,7 @@ def test_what_cannot_be_asked_is_refused(tmp_path):
     assert knowledge.plausibility([]) == []
 
 
-def test_tails_of_a_batch_are_those_of_each_alone():
+def test_answers_of_a_batch_are_those_of_each_alone():
     asked = [(head, relation) for head in HEADS for relation in SCHEMA.relations]
     together = opened().tails(*map(list, zip(*asked, strict=True)), 5)
     for place in range(0, len(asked), 7):
@@ -129,18 +129,12 @@ def test_tails_of_a_batch_are_those_of_each_alone():
         assert opened().tails([head], [relation], 5)[0] == together[place]
     assert opened().tails(*map(list, zip(*asked[::-1], strict=True)), 5) == together[::-1]
     assert all(1 <= len(tails) <= 5 for tails in together)
-
-
-def test_likelihoods_of_a_batch_are_those_of_each_alone():
-    triples = [
-        Triple(head, relation, tail)
-        for head in HEADS
-        for relation, tail in [("xReact", "sad"), ("xWant", "to buy a house"), ("oWant", "to go")]
-    ]
-    together = opened().plausibility(triples)
-    assert all(0 < value < 1 for value in together)
-    assert [opened().plausibility([triple])[0] for triple in triples] == together
-    assert opened().plausibility(triples[::-1]) == together[::-1]
+    fates = [("xReact", "sad"), ("xWant", "to buy a house"), ("oWant", "to go")]
+    triples = [Triple(head, relation, tail) for head in HEADS for relation, tail in fates]
+    values = opened().plausibility(triples)
+    assert all(0 < value < 1 for value in values)
+    assert [opened().plausibility([triple])[0] for triple in triples] == values
+    assert opened().plausibility(triples[::-1]) == values[::-1]
 
 
 def test_both_modes_give_the_same_tails():

@@ -1,6 +1,7 @@
 """``grice kb`` and triples of your own, as a user sees them."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -126,12 +127,9 @@ def test_knowledge_moves_the_scores_it_touches_and_no_others(grice, workplace, t
     for line, other in zip(scores_in(workplace / "shipped.jsonl"), before, strict=True):
         assert (line["value"], line["evidence"]) == (other["value"], other["evidence"])
     lost = next(row for row in before if row["conversation"] == "lost")
-    triple = next(
-        evidence["triple"] for evidence in lost["evidence"]
-        if evidence["kind"] == "triple" and "happy" in evidence["triple"]["tail"]
-    )  # fmt: skip
-    new = (triple["head"], triple["relation"], triple["tail"])
-    own("my.tsv", sings, (*new, "a dream"))
+    triples = [each["triple"] for each in lost["evidence"] if each["kind"] == "triple"]
+    happy = next(triple for triple in triples if "happy" in triple["tail"])
+    own("my.tsv", sings, (happy["head"], happy["relation"], happy["tail"], "a dream"))
 
     encoded = []
     real = EmbeddedEncoder._forward
@@ -145,13 +143,11 @@ def test_knowledge_moves_the_scores_it_touches_and_no_others(grice, workplace, t
     assert set(encoded) <= {"he sings"}, "heads of your own at most; nothing that was said"
 
     after = scores_in(workplace / "after.jsonl")
-    moved = [a["conversation"] for a, b in zip(after, before, strict=True)
-             if a["value"] != b["value"]]  # fmt: skip
-    assert moved == ["lost"]
     for line, other in zip(after, before, strict=True):
         assert line["signature"] != other["signature"], "other knowledge, another signature"
-        if line["conversation"] != "lost":
-            assert line["evidence"] == other["evidence"]
+        untouched = line["conversation"] != "lost"
+        assert (line["value"] == other["value"]) == untouched
+        assert not untouched or line["evidence"] == other["evidence"]
     known = [evidence["known"] for evidence in after[0]["evidence"] if evidence["kind"] == "triple"]
     assert "a dream" in {entry["source"] for entry in known}
     assert after[0]["value"] > lost["value"]
@@ -164,11 +160,7 @@ def test_what_would_lift_a_low_score_is_tried_out(grice):
     best = next(change for change in changes if change["kind"] == "knowledge")
     assert best["value"] == pytest.approx(score["value"] + best["lift"])
     assert changes == sorted(changes, key=lambda change: -change["lift"])
-    head, relation, tail = (
-        best["change"].replace("→ ", "—").split(" —", 1)[0],
-        *(best["change"].split(" —", 1)[1].split("→ ")),
-    )
-    own("my.tsv", (head, relation, tail))
+    own("my.tsv", re.split(" —|→ ", best["change"]))
     _, out, _ = grice(*words, "--commonsense-knowledge", "file:my.tsv", "--json")
     assert json.loads(out)["value"] == pytest.approx(best["value"], abs=1e-12)
     _, out, _ = grice(*words, "--what-if")

@@ -88,15 +88,10 @@ def test_fields_of_turn_and_record_are_kept(reading):
     both = {"turns": ["a"], "source": 1, "meta": {"source": 2}}
     big = {"id": 10**40, "turns": ["a"], "n": 10**40}
     first, shared, huge = reading(lines(record, both, big))
-    assert first == Conversation(
-        "12",
-        (
-            Turn("Ann", "Hi", meta={"emotion": 3}),
-            Turn("2", " Hello ", role="user", time="4", references=("Hey",)),
-        ),
-        targets=(1,),
-        meta={"config": "A", "source": "s"},
-    )
+    hi = Turn("Ann", "Hi", meta={"emotion": 3})
+    hello = Turn("2", " Hello ", role="user", time="4", references=("Hey",))
+    facts = {"config": "A", "source": "s"}
+    assert first == Conversation("12", (hi, hello), targets=(1,), meta=facts)
     assert shared.meta == {"source": 1, "meta": {"source": 2}}
     assert (huge.id, huge.meta) == (str(10**40), {"n": 10**40})
 
@@ -232,12 +227,9 @@ def test_tasks_of_label_studio_hold_turns_and_a_proposal(reading):
 def test_a_preference_record_is_two_conversations(reading):
     asked = {"role": "user", "content": "Hi."}
     sides = [[asked, {"role": "assistant", "content": words}] for words in ("Hello.", "No.")]
-    chosen, rejected, _, whole = reading(
-        lines(
-            {"id": "q", "prompt": "Is it far?", "chosen": "No.", "rejected": "Far.", "source": "s"},
-            {"chosen": sides[0], "rejected": sides[1]},
-        )
-    )
+    pair = {"id": "q", "prompt": "Is it far?", "chosen": "No.", "rejected": "Far.", "source": "s"}
+    messages = {"chosen": sides[0], "rejected": sides[1]}
+    chosen, rejected, _, whole = reading(lines(pair, messages))
     assert (chosen.id, chosen.targets) == ("q:chosen", (1,))
     assert spoken(rejected) == [("user", "Is it far?"), ("assistant", "Far.")]
     assert rejected.meta == {"source": "s", "preference": "rejected"}

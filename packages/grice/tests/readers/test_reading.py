@@ -186,12 +186,12 @@ def test_a_long_line_under_the_limit_is_recognised_and_read(tmp_path):
 
 
 def test_ids_of_the_same_name_are_told_apart(tmp_path):
-    ids = ["x", "x#2", "x", "x", "x#2", "y", *("z" * 100_000)]
+    ids = ["x", "x#2", "x", "x", "x#2", "y", *("z" * 20_000)]
     data = "".join(f'{{"id": "{name}", "turns": ["a"]}}\n' for name in ids)
     found = names(read(write(tmp_path / "file.jsonl", data.encode())))
     assert found[:6] == ["x", "x#2", "x#3", "x#4", "x#2#2", "y"]
     assert len(set(found)) == len(ids)
-    assert found[-1] == "z#100000"
+    assert found[-1] == "z#20000"
 
 
 @pytest.mark.parametrize(

@@ -71,14 +71,10 @@ def reference_alpha(units, scale):
     return 1 - observed / expected
 
 
-ratings = st.lists(
-    st.lists(st.one_of(st.none(), st.integers(0, 4)), min_size=2, max_size=4),
-    min_size=2,
-    max_size=8,
-)
+RATINGS = st.lists(st.none() | st.integers(0, 4), min_size=2, max_size=4)
 
 
-@given(ratings, st.sampled_from(SCALES))
+@given(st.lists(RATINGS, min_size=2, max_size=8), st.sampled_from(SCALES))
 def test_alpha_is_that_of_its_definition(units, scale):
     paired = [[v for v in unit if v is not None] for unit in units]
     pool = [v for unit in paired if len(unit) > 1 for v in unit]

@@ -86,11 +86,8 @@ def test_order_of_clusters_does_not_matter(clusters):
     assert forward.low <= forward.value <= forward.high
 
 
-RATES = st.lists(
-    st.lists(st.one_of(st.floats(0, 1), st.sampled_from([0.0, 1.0])), min_size=1, max_size=5),
-    min_size=2,
-    max_size=8,
-)
+RATE = st.floats(0, 1) | st.sampled_from([0.0, 1.0])
+RATES = st.lists(st.lists(RATE, min_size=1, max_size=5), min_size=2, max_size=8)
 
 
 @given(RATES, st.sampled_from([0.5, 0.8, 0.95, 0.999]))
