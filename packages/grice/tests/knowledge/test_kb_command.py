@@ -94,21 +94,14 @@ def test_triples_of_your_own_are_merged_with_the_shipped_ones(grice):
     assert facts["sources"]["ann"] == 1
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["tails", "PersonX runs", "xwant"], "did you mean 'xWant'"),
-        (["tails", "PersonX runs", "xWant", "--kb", "none.tsv"], "none.tsv: no such file"),
-        (
-            ["info", "wrong.tsv"],
-            "wrong.tsv:2: schema 'atomic2020' has no relation 'xWnt'; did you mean 'xWant'?",
-        ),
-        (["info", "builtin:atmic"], "did you mean 'atomic'"),
-        (["info", "builtin:encoder"], "is not a knowledge base"),
-        (["find", " "], "no search words: give some"),
-        (["tails", " ", "xWant"], "empty head"),
-    ],
-)
+@pytest.mark.parametrize(("words", "message"), [
+    (["tails", "PersonX runs", "xwant"], "did you mean 'xWant'"),
+    (["tails", "PersonX runs", "xWant", "--kb", "none.tsv"], "none.tsv: no such file"),
+    (["info", "wrong.tsv"], "no relation 'xWnt'; did you mean 'xWant'?"),
+    (["info", "builtin:atmic"], "did you mean 'atomic'"),
+    (["info", "builtin:encoder"], "is not a knowledge base"),
+    (["find", " "], "no search words"), (["tails", " ", "xWant"], "empty head"),
+])  # fmt: skip
 def test_what_cannot_be_done_says_so(grice, words, message):
     own("wrong.tsv", CAKE, ("PersonX runs", "xWnt", "to rest"))
     status, _, err = grice("kb", *words)

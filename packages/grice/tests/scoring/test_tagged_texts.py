@@ -6,17 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grice.data import (
-    Conversation,
-    FeatureEvidence,
-    Judgement,
-    Signature,
-    Span,
-    Triple,
-    TripleEvidence,
-    Turn,
-    TurnEvidence,
-)
+from grice import data
+from grice.data import Conversation, FeatureEvidence, Judgement, Signature, Span, Turn
 from grice.metrics import Example, metric
 from grice.scoring.loaded import LoadedMetric
 
@@ -31,8 +22,8 @@ def judge(texts):
         for turn, text in texts
         for word in re.finditer(r"\S+", text)
     ]
-    triple = TripleEvidence(Triple("a", "xWant", "b", words[0].span, words[-1].span), 0.5)
-    evidence = (TurnEvidence(texts[-1][0], 0.1), *words, triple)
+    triple = data.TripleEvidence(data.Triple("a", "xWant", "b", words[0].span, words[-1].span), 0.5)
+    evidence = (data.TurnEvidence(texts[-1][0], 0.1), *words, triple)
     return Judgement(0.5, reason="turn {turn}, not turn 0 or {turn}", evidence=evidence)
 
 
