@@ -215,14 +215,11 @@ def test_damaged_cues_are_noticed(tmp_path, write_card, content, settings, probl
         extractor_of(folder, ClauseTagger())
 
 
-@pytest.mark.parametrize(
-    ("history", "reply"),
-    [
-        (("I love my old dog.",), "You love an old dog."),  # repeats
-        ((), "I was sad because I was so sad."),
-        ((), "I bought the red car because I need."),  # is cut off
-    ],
-)
+@pytest.mark.parametrize(("history", "reply"), [
+    (("I love my old dog.",), "You love an old dog."),  # repeats
+    ((), "I was sad because I was so sad."),
+    ((), "I bought the red car because I need."),  # is cut off
+])  # fmt: skip
 def test_repetitions_and_clauses_that_are_cut_off_are_no_triples(extractor, history, reply):
     assert extracted(extractor, reply, *history).triples == ()
 

@@ -68,14 +68,11 @@ def test_a_relation_that_was_not_learned_is_an_error(head):
         head.plausibility([Triple("PersonX rests", "xwant", "a bed")])
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({**SETTINGS, "relations": ["xWant"]}, "plausibility.npz has 2 outputs, the settings"),
-        ({**SETTINGS, "known_weight": "2"}, "settings.known_weight: expected `float`"),
-        ({**SETTINGS, "relations": [1]}, r"settings.relations\[0\]: expected `str`"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("settings", "message"), [
+    ({**SETTINGS, "relations": ["xWant"]}, "plausibility.npz has 2 outputs, the settings"),
+    ({**SETTINGS, "known_weight": "2"}, "settings.known_weight: expected `float`"),
+    ({**SETTINGS, "relations": [1]}, r"settings.relations\[0\]: expected `str`"),
+])  # fmt: skip
 def test_settings_that_do_not_fit_the_networks_are_refused(
     folder, encoder, write_card, settings, message
 ):

@@ -198,33 +198,27 @@ def test_own_triples_never_make_known_ones_less_similar(build, encoder):
 ROW = '{"head": "PersonX runs", "relation": "xWant", "tail": "to rest", "source": "me"}'
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "source"),
-    [
-        ("a.tsv", "PersonX runs\txWant\tto rest\tme\n\n", "me"),
-        ("a.tsv", "\ufeffTail\tHead\tsource\trelation\nto rest\tPersonX  runs\tme\txWant", "me"),
-        ("a.jsonl", ROW, "me"),
-        ("a.tsv", "PersonX runs\txWant\tto rest\nPersonX runs\txWant\tto  rest\tlater", "a.tsv"),
-    ],
-)
+@pytest.mark.parametrize(("name", "text", "source"), [
+    ("a.tsv", "PersonX runs\txWant\tto rest\tme\n\n", "me"),
+    ("a.tsv", "\ufeffTail\tHead\tsource\trelation\nto rest\tPersonX  runs\tme\txWant", "me"),
+    ("a.jsonl", ROW, "me"),
+    ("a.tsv", "PersonX runs\txWant\tto rest\nPersonX runs\txWant\tto  rest\tlater", "a.tsv"),
+])  # fmt: skip
 def test_tables_and_json_lines_are_read(tmp_path, name, text, source):
     path = tmp_path / name
     path.write_text(text, "utf-8")
     assert read_triples(path, SCHEMA) == [Triple("PersonX runs", "xWant", "to rest", source=source)]
 
 
-@pytest.mark.parametrize(
-    ("name", "line", "message"),
-    [
-        ("a.tsv", "PersonX runs\txWnt\tto rest", "no relation 'xWnt'; did you mean"),
-        ("a.tsv", " \txWant\t ", "a.tsv:2: head of 0 characters; 1 to 1,000"),
-        ("a.tsv", "PersonX runs\txWant", "a.tsv:2: no tail: texts head, relation and tail are"),
-        ("a.tsv", f"PersonX runs\txWant\t{'x' * 1001}", "a.tsv:2: tail of 1,001 characters"),
-        ("a.jsonl", "[]", "a.jsonl:2: a JSON object is needed"),
-        ("a.jsonl", "{", "a.jsonl:2: no JSON: "),
-        ("a.jsonl", '{"head": "a", "relation": "xWant"}', "a.jsonl:2: no tail"),
-    ],
-)
+@pytest.mark.parametrize(("name", "line", "message"), [
+    ("a.tsv", "PersonX runs\txWnt\tto rest", "no relation 'xWnt'; did you mean"),
+    ("a.tsv", " \txWant\t ", "a.tsv:2: head of 0 characters; 1 to 1,000"),
+    ("a.tsv", "PersonX runs\txWant", "a.tsv:2: no tail: texts head, relation and tail are"),
+    ("a.tsv", f"PersonX runs\txWant\t{'x' * 1001}", "a.tsv:2: tail of 1,001 characters"),
+    ("a.jsonl", "[]", "a.jsonl:2: a JSON object is needed"),
+    ("a.jsonl", "{", "a.jsonl:2: no JSON: "),
+    ("a.jsonl", '{"head": "a", "relation": "xWant"}', "a.jsonl:2: no tail"),
+])  # fmt: skip
 def test_the_first_line_that_is_no_triple_is_named(tmp_path, name, line, message):
     path = tmp_path / name
     good = ROW if path.suffix == ".jsonl" else "PersonX eats\txWant\tto sleep"

@@ -92,27 +92,24 @@ def test_a_directory_in_order_each_file_in_its_format(tmp_path):
     assert reader.position == reader.size == sum(map(len, files.values()))
 
 
-@pytest.mark.parametrize(
-    ("data", "says"),
-    [
-        (b"", "the file is empty"),
-        (gzip.compress(b"", mtime=0), "the file is empty"),
-        (b"\xef\xbb\xbf", "the file is empty"),
-        (b" \n\t\r\n", "only white space"),
-        (gzip.compress(gzip.compress(GOOD, mtime=0), mtime=0), "binary file"),
-        ("Ann: Hi\n".encode("utf-16"), "UTF-16"),
-        (b"abc\x00\x01\x02", "binary file"),
-        (b"Ann: Hi\rBob: Hello\r", "end in CR alone"),
-        (b"\x1f\x8b\x08", "truncated"),
-        (b"\x1f\x8b\x00 broken header", "damaged"),
-        (b"Hello, world\nIt rained all day.\n", "no format recognised"),
-        (b"Once upon a time there was a file.\n" * 9, "text that begins 'Once upon a time"),
-        (b"Once upon a time there was a file.\n" * 9, "name its format .--format NAME, or"),
-        (b'{"stem": 1, "choices": []}\n', "JSON objects with the fields choices, stem"),
-        (b'{\n "stem": 1,\n "choices": []\n}\n', "JSON objects with the fields choices, stem"),
-        (b"\xff" * 100, "no format recognised"),
-    ],
-)
+@pytest.mark.parametrize(("data", "says"), [
+    (b"", "the file is empty"),
+    (gzip.compress(b"", mtime=0), "the file is empty"),
+    (b"\xef\xbb\xbf", "the file is empty"),
+    (b" \n\t\r\n", "only white space"),
+    (gzip.compress(gzip.compress(GOOD, mtime=0), mtime=0), "binary file"),
+    ("Ann: Hi\n".encode("utf-16"), "UTF-16"),
+    (b"abc\x00\x01\x02", "binary file"),
+    (b"Ann: Hi\rBob: Hello\r", "end in CR alone"),
+    (b"\x1f\x8b\x08", "truncated"),
+    (b"\x1f\x8b\x00 broken header", "damaged"),
+    (b"Hello, world\nIt rained all day.\n", "no format recognised"),
+    (b"Once upon a time there was a file.\n" * 9, "text that begins 'Once upon a time"),
+    (b"Once upon a time there was a file.\n" * 9, "name its format .--format NAME, or"),
+    (b'{"stem": 1, "choices": []}\n', "JSON objects with the fields choices, stem"),
+    (b'{\n "stem": 1,\n "choices": []\n}\n', "JSON objects with the fields choices, stem"),
+    (b"\xff" * 100, "no format recognised"),
+])  # fmt: skip
 def test_what_is_no_conversation_is_refused_at_once(tmp_path, data, says):
     path = write(tmp_path / "file", data)
     with pytest.raises(InputError, match=says) as caught:
@@ -194,28 +191,25 @@ def test_ids_of_the_same_name_are_told_apart(tmp_path):
     assert found[-1] == "z#20000"
 
 
-@pytest.mark.parametrize(
-    ("line", "says"),
-    [
-        (b'{"turns": ["\xc3\x28"]}', "not UTF-8: byte 0xc3 at byte 12"),
-        (b'{"turns": ["a"], "\xff": 1}', "byte 18"),
-        (b'{"turns": ["a\x00"]}', "not JSON: invalid character"),
-        (rb'{"turns": ["\ud83d"]}', "a lone surrogate"),
-        (rb'{"turns": ["\udc00 x"]}', "a lone surrogate"),
-        (b'{"turns": ["a"], "n": NaN}', "(byte 22): 'NaN}'"),
-        (b'{"turns": ["a"], "n": -Infinity}', "'Infinity}'"),
-        (b"{'turns': ['a']}", "(byte 1)"),
-        (b'{"turns": None}', "'None}'"),
-        (b'{"turns": ["a"], "n": 1e999}', "out of range"),
-        (b'{"turns": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", "nested too deeply"),
-        (b'{"turns": ["a"]', "truncated"),
-        (b'{"turns": ["a"]} {"turns": ["b"]}', "trailing characters"),
-        (b"[1]", "found a list"),
-        (b"17", "found the number 17"),
-        (b"hello", "expected an object"),
-        (b"\x89PNG", "not UTF-8"),
-    ],
-)
+@pytest.mark.parametrize(("line", "says"), [
+    (b'{"turns": ["\xc3\x28"]}', "not UTF-8: byte 0xc3 at byte 12"),
+    (b'{"turns": ["a"], "\xff": 1}', "byte 18"),
+    (b'{"turns": ["a\x00"]}', "not JSON: invalid character"),
+    (rb'{"turns": ["\ud83d"]}', "a lone surrogate"),
+    (rb'{"turns": ["\udc00 x"]}', "a lone surrogate"),
+    (b'{"turns": ["a"], "n": NaN}', "(byte 22): 'NaN}'"),
+    (b'{"turns": ["a"], "n": -Infinity}', "'Infinity}'"),
+    (b"{'turns': ['a']}", "(byte 1)"),
+    (b'{"turns": None}', "'None}'"),
+    (b'{"turns": ["a"], "n": 1e999}', "out of range"),
+    (b'{"turns": ' + b"[" * 100_000 + b"]" * 100_000 + b"}", "nested too deeply"),
+    (b'{"turns": ["a"]', "truncated"),
+    (b'{"turns": ["a"]} {"turns": ["b"]}', "trailing characters"),
+    (b"[1]", "found a list"),
+    (b"17", "found the number 17"),
+    (b"hello", "expected an object"),
+    (b"\x89PNG", "not UTF-8"),
+])  # fmt: skip
 def test_a_broken_line_costs_itself_only(tmp_path, line, says):
     path = write(tmp_path / "file.jsonl", GOOD + line + b"\n" + GOOD)
     first, bad, last = read(path)

@@ -61,21 +61,18 @@ def test_columns_that_name_a_conversation(written, name, delimiter, encoding):
     assert ids(written(f"{name},sender,message", TALKS, delimiter, encoding)) == ["T-1", "T-2"]
 
 
-@pytest.mark.parametrize(
-    ("header", "rows", "expected"),
-    [
-        # the narrower of two names counts, and an id beside it is the turn's
-        ("id,session_id,chat_id,text", [("m1", "s", "x", "a"), ("m2", "s", "x", "b"),
-         ("m3", "s", "y", "c")], ["x: A/None: a | B/None: b", "y: A/None: c"]),
-        # without a speaker the role is the name
-        ("chat_id,role,content", [("x", "user", "a"), ("x", "assistant", "b")],
-         ["x: user/user: a | assistant/assistant: b"]),
-        # pairs of one conversation follow each other
-        ("session_id,question,answer", [("s1", "a", "b"), ("s1", "c", "d"), ("s2", "e", "f")],
-         ["s1: user/user: a | assistant/assistant: b | user/user: c | assistant/assistant: d",
-          "s2: user/user: e | assistant/assistant: f"]),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("header", "rows", "expected"), [
+    # the narrower of two names counts, and an id beside it is the turn's
+    ("id,session_id,chat_id,text", [("m1", "s", "x", "a"), ("m2", "s", "x", "b"),
+     ("m3", "s", "y", "c")], ["x: A/None: a | B/None: b", "y: A/None: c"]),
+    # without a speaker the role is the name
+    ("chat_id,role,content", [("x", "user", "a"), ("x", "assistant", "b")],
+     ["x: user/user: a | assistant/assistant: b"]),
+    # pairs of one conversation follow each other
+    ("session_id,question,answer", [("s1", "a", "b"), ("s1", "c", "d"), ("s2", "e", "f")],
+     ["s1: user/user: a | assistant/assistant: b | user/user: c | assistant/assistant: d",
+      "s2: user/user: e | assistant/assistant: f"]),
+])  # fmt: skip
 def test_rows_of_one_conversation(written, header, rows, expected):
     talks = list(grice.read(written(header, rows)))
     shown = [" | ".join("/".join(map(str, said[:2])) + f": {said[2]}" for said in spoken(talk))
@@ -133,20 +130,17 @@ def test_columns_that_the_user_names_count(odd, written):
     assert ids(path, columns={"conversation": "Ticket ID"}) == ["T-1", "T-2"]
 
 
-@pytest.mark.parametrize(
-    ("header", "columns", "expected"),
-    [
-        ("context,response,frage,antwort", {"question": "frage", "answer": "antwort"}, ANSWERED),
-        ("context,response,frage,antwort", {"question": "frage", "response": "antwort"}, ANSWERED),
-        ("context,response,frage,antwort", {"context": "frage", "response": "antwort"},
-         [("B", None, "Is it far?"), ("A", None, "No.")]),
-        ("context,response,frage,antwort", {"question": "frage"},
-         [("user", "user", "Is it far?"), ("assistant", "assistant", "r")]),
-        ("context,response,frage,antwort", {"text": "frage", "speaker": "antwort"},
-         [("No.", None, "Is it far?")]),
-        ("x,y,question,antwort", {"response": "antwort"}, ANSWERED),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("header", "columns", "expected"), [
+    ("context,response,frage,antwort", {"question": "frage", "answer": "antwort"}, ANSWERED),
+    ("context,response,frage,antwort", {"question": "frage", "response": "antwort"}, ANSWERED),
+    ("context,response,frage,antwort", {"context": "frage", "response": "antwort"},
+     [("B", None, "Is it far?"), ("A", None, "No.")]),
+    ("context,response,frage,antwort", {"question": "frage"},
+     [("user", "user", "Is it far?"), ("assistant", "assistant", "r")]),
+    ("context,response,frage,antwort", {"text": "frage", "speaker": "antwort"},
+     [("No.", None, "Is it far?")]),
+    ("x,y,question,antwort", {"response": "antwort"}, ANSWERED),
+])  # fmt: skip
 def test_named_columns_decide_the_kind_of_row(written, header, columns, expected):
     [talk] = grice.read(written(header, [("c", "r", "Is it far?", "No.")]), columns=columns)
     assert spoken(talk) == expected

@@ -38,17 +38,14 @@ def test_several_conversations_may_be_of_any_kind():
     assert [score.turn for score in grice.score(turns, "log_length")] == [0, 1]
 
 
-@pytest.mark.parametrize(
-    ("talk", "error", "words"),
-    [
-        ([{"role": "user", "content": 7}], RecordError, r"messages\[0\].*content.*expected text"),
-        ([{"role": "user", "content": "Hi"}, "Hello"], InputError, "found dict"),
-        ([{"name": "Ann"}], RecordError, r"turns\[0\].*missing"),
-        ([[]], InputError, "found list"),
-        (3, InputError, "found int"),
-        ("Hi", InputError, "a list of messages"),
-    ],
-)
+@pytest.mark.parametrize(("talk", "error", "words"), [
+    ([{"role": "user", "content": 7}], RecordError, r"messages\[0\].*content.*expected text"),
+    ([{"role": "user", "content": "Hi"}, "Hello"], InputError, "found dict"),
+    ([{"name": "Ann"}], RecordError, r"turns\[0\].*missing"),
+    ([[]], InputError, "found list"),
+    (3, InputError, "found int"),
+    ("Hi", InputError, "a list of messages"),
+])  # fmt: skip
 def test_what_is_no_conversation_is_refused(talk, error, words):
     with pytest.raises(error, match=words):
         grice.score(talk, "log_length")

@@ -71,26 +71,23 @@ def test_if_one_side_is_named_the_rest_is_the_other(speakers, users):
     assert user_turns(turns_of(*speakers)) == users
 
 
-@pytest.mark.parametrize(
-    ("names", "stated", "asked", "expected"),
-    [
-        ("User Assistant User", False, (), [1]),
-        ("Agent Customer Agent", False, (), [0, 2]),
-        ("Ann Bot", False, (), [1]),
-        ("Ann Bob", False, (), [0, 1]),
-        ("human human", False, (), [0, 1]),
-        ("customer Ann", False, (), [0, 1]),  # nobody is known as the assistant
-        ("System User Assistant", False, (), [2]),
-        ("User Assistant", False, ("all",), [0, 1]),
-        ("Customer Agent", False, ("assistant",), [1]),
-        ("Customer Agent", False, ("Customer",), [0]),
-        ("user user assistant assistant", True, (), [2, 3]),
-        ("user Assistant user assistant", True, (), [1, 3]),  # two spellings
-        ("user user", True, (), [0, 1]),
-        ("user assistant user", True, ("User",), [0, 2]),  # roles by any spelling
-        ("user assistant user", True, ("all",), [0, 1, 2]),
-    ],
-)
+@pytest.mark.parametrize(("names", "stated", "asked", "expected"), [
+    ("User Assistant User", False, (), [1]),
+    ("Agent Customer Agent", False, (), [0, 2]),
+    ("Ann Bot", False, (), [1]),
+    ("Ann Bob", False, (), [0, 1]),
+    ("human human", False, (), [0, 1]),
+    ("customer Ann", False, (), [0, 1]),  # nobody is known as the assistant
+    ("System User Assistant", False, (), [2]),
+    ("User Assistant", False, ("all",), [0, 1]),
+    ("Customer Agent", False, ("assistant",), [1]),
+    ("Customer Agent", False, ("Customer",), [0]),
+    ("user user assistant assistant", True, (), [2, 3]),
+    ("user Assistant user assistant", True, (), [1, 3]),  # two spellings
+    ("user user", True, (), [0, 1]),
+    ("user assistant user", True, ("User",), [0, 2]),  # roles by any spelling
+    ("user assistant user", True, ("all",), [0, 1, 2]),
+])  # fmt: skip
 def test_who_is_judged(names, stated, asked, expected):
     assert judged(turns_of(*names.split(), stated=stated), asked) == expected
 
@@ -131,18 +128,15 @@ def test_an_empty_reply_has_the_lowest_score(tmp_path, capsys):
     assert "1 reply is empty and has the lowest score" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("text", "as_if", "flags"),
-    [
-        ("<think>Paris it is.</think>In Paris.", " In Paris.", {"thinking_skipped"}),
-        ("<think>Let me see", "", {"empty", "thinking_skipped"}),
-        ("They want tea.</think>", "", {"empty", "thinking_skipped"}),
-        ("<THINKING>x", "", {"empty", "thinking_skipped"}),
-        ('{"answer": "Paris"}', '{"answer": "Paris"}', {"json"}),
-        ("{Paris}", "{Paris}", set()),
-        ("[1]", "[1]", set()),
-    ],
-)
+@pytest.mark.parametrize(("text", "as_if", "flags"), [
+    ("<think>Paris it is.</think>In Paris.", " In Paris.", {"thinking_skipped"}),
+    ("<think>Let me see", "", {"empty", "thinking_skipped"}),
+    ("They want tea.</think>", "", {"empty", "thinking_skipped"}),
+    ("<THINKING>x", "", {"empty", "thinking_skipped"}),
+    ('{"answer": "Paris"}', '{"answer": "Paris"}', {"json"}),
+    ("{Paris}", "{Paris}", set()),
+    ("[1]", "[1]", set()),
+])  # fmt: skip
 def test_thinking_is_not_judged_and_odd_replies_are_flagged(text, as_if, flags):
     talks = [Conversation("c", (Turn("A", "Where?"), Turn("B", t)), (1,)) for t in (text, as_if)]
     score, plain = grice.score(talks, "log_length")

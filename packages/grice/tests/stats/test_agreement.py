@@ -30,16 +30,13 @@ MEG, OWEN = [0, 1, 0, 0, 0, 0, 0, 0, 1, 0], [1, 1, 1, 0, 0, 1, 0, 0, 0, 0]
 BEN, GERRY = "aabbdcccedda", "babbbccceddd"
 
 
-@pytest.mark.parametrize(
-    ("units", "scale", "published"),
-    [
-        (UNITS, "nominal", 0.743),
-        (UNITS, "ordinal", 0.815),
-        (UNITS, "interval", 0.849),
-        (columns(MEG, OWEN), "nominal", 0.095),  # section A: two observers, binary
-        (columns(BEN, GERRY), "nominal", 0.692),  # section B: two observers, nominal
-    ],
-)
+@pytest.mark.parametrize(("units", "scale", "published"), [
+    (UNITS, "nominal", 0.743),
+    (UNITS, "ordinal", 0.815),
+    (UNITS, "interval", 0.849),
+    (columns(MEG, OWEN), "nominal", 0.095),  # section A: two observers, binary
+    (columns(BEN, GERRY), "nominal", 0.692),  # section B: two observers, nominal
+])  # fmt: skip
 def test_alpha_of_krippendorffs_examples(units, scale, published):
     estimate = stats.krippendorff_alpha(units, scale=scale)
     assert estimate.value == pytest.approx(published, abs=5e-4)
@@ -101,22 +98,19 @@ ALPHA, LEFT_OUT = stats.krippendorff_alpha, stats.leave_one_annotator_out
 COHEN, FLEISS = stats.cohen_kappa, stats.fleiss_kappa
 
 
-@pytest.mark.parametrize(
-    ("measure", "given", "options", "message"),
-    [
-        (ALPHA, ([[1, None], [None, 2]],), {}, "none of 2 items has two ratings"),
-        (ALPHA, ([[1, 1], [1, 1]],), {}, "all 4 ratings are the same"),
-        (ALPHA, ([[1, 2], [1, 1]],), {"scale": "ordnal"}, "did you mean 'ordinal'"),
-        (ALPHA, ([[1, "good"], [1, 1]],), {}, r"ratings\[0\]\[1\].*found 'good'"),
-        (COHEN, ([1, 1], [1, 1]), {}, "kappa is not defined"),
-        (COHEN, ([1, None], [None, 1]), {}, "none of 2 items has both"),
-        (COHEN, ([1, 2], [2, 1]), {"weights": "linaer"}, "did you mean 'linear'"),
-        (FLEISS, ([["a", "b", "a"], ["a", "b"]],), {}, r"found \[2, 3\]; krippendorff_alpha"),
-        (FLEISS, ([["a", "a"], ["a", "a"]],), {}, "kappa is not defined"),
-        (LEFT_OUT, ([[1, 1], [1, 1]],), {}, "vary on common items"),
-        (LEFT_OUT, ([[1, 2], [2, 1]],), {"pool": "judge"}, "did you mean 'judges'"),
-    ],
-)
+@pytest.mark.parametrize(("measure", "given", "options", "message"), [
+    (ALPHA, ([[1, None], [None, 2]],), {}, "none of 2 items has two ratings"),
+    (ALPHA, ([[1, 1], [1, 1]],), {}, "all 4 ratings are the same"),
+    (ALPHA, ([[1, 2], [1, 1]],), {"scale": "ordnal"}, "did you mean 'ordinal'"),
+    (ALPHA, ([[1, "good"], [1, 1]],), {}, r"ratings\[0\]\[1\].*found 'good'"),
+    (COHEN, ([1, 1], [1, 1]), {}, "kappa is not defined"),
+    (COHEN, ([1, None], [None, 1]), {}, "none of 2 items has both"),
+    (COHEN, ([1, 2], [2, 1]), {"weights": "linaer"}, "did you mean 'linear'"),
+    (FLEISS, ([["a", "b", "a"], ["a", "b"]],), {}, r"found \[2, 3\]; krippendorff_alpha"),
+    (FLEISS, ([["a", "a"], ["a", "a"]],), {}, "kappa is not defined"),
+    (LEFT_OUT, ([[1, 1], [1, 1]],), {}, "vary on common items"),
+    (LEFT_OUT, ([[1, 2], [2, 1]],), {"pool": "judge"}, "did you mean 'judges'"),
+])  # fmt: skip
 def test_undefined_agreement_is_refused(measure, given, options, message):
     with pytest.raises(InputError, match=message):
         measure(*given, **options)

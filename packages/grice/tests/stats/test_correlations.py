@@ -156,20 +156,17 @@ def test_a_handful_of_systems_gets_a_wide_interval():
     assert stats.correlation(range(5), range(5)).low < stats.correlation(range(8), range(8)).low
 
 
-@pytest.mark.parametrize(
-    ("x", "y", "options", "message"),
-    [
-        ([1, 1, 1], [1, 2, 3], {}, "x is 1 on all 3 items"),
-        ([1, 2, 3], [None, 2, None], {}, "1 of 3 items have a value of x and y"),
-        ([1, 2, 3], [1, 2], {}, "x 3, y 2"),
-        ([1, 2, float("inf")], [1, 2, 3], {}, r"x\[2\] is infinite"),
-        ([1, 2, "three"], [1, 2, 3], {}, "found 'three'"),
-        ([1, 2, 3], [1, 3, 2], {"kind": "spearmann"}, "did you mean 'spearman'"),
-        ([1, 2, 3], [1, 3, 2], {"groups": [1, 2]}, "found 2 for 3 items"),
-        ([1, 2, 3], [1, 3, 2], {"groups": ["a", None, "b"]}, r"groups\[1\] is None"),
-        ([[1], [2]], [[1], [2]], {}, "one number per item"),
-    ],
-)
+@pytest.mark.parametrize(("x", "y", "options", "message"), [
+    ([1, 1, 1], [1, 2, 3], {}, "x is 1 on all 3 items"),
+    ([1, 2, 3], [None, 2, None], {}, "1 of 3 items have a value of x and y"),
+    ([1, 2, 3], [1, 2], {}, "x 3, y 2"),
+    ([1, 2, float("inf")], [1, 2, 3], {}, r"x\[2\] is infinite"),
+    ([1, 2, "three"], [1, 2, 3], {}, "found 'three'"),
+    ([1, 2, 3], [1, 3, 2], {"kind": "spearmann"}, "did you mean 'spearman'"),
+    ([1, 2, 3], [1, 3, 2], {"groups": [1, 2]}, "found 2 for 3 items"),
+    ([1, 2, 3], [1, 3, 2], {"groups": ["a", None, "b"]}, r"groups\[1\] is None"),
+    ([[1], [2]], [[1], [2]], {}, "one number per item"),
+])  # fmt: skip
 def test_bad_input_is_named(x, y, options, message):
     with pytest.raises(InputError, match=message):
         stats.correlation(x, y, **options)
@@ -259,14 +256,11 @@ def test_baseline_alone_is_compared():
     assert result.clusters == ()
 
 
-@pytest.mark.parametrize(
-    ("names", "human", "options", "message"),
-    [
-        (("good", "weak"), None, {"baseline": "god"}, "did you mean 'good'"),
-        (("good",), None, {}, "at least two"),
-        (("good", "weak"), [3.0] * 20, {}, "human is 3 on all 20 items"),
-    ],
-)
+@pytest.mark.parametrize(("names", "human", "options", "message"), [
+    (("good", "weak"), None, {"baseline": "god"}, "did you mean 'good'"),
+    (("good",), None, {}, "at least two"),
+    (("good", "weak"), [3.0] * 20, {}, "human is 3 on all 20 items"),
+])  # fmt: skip
 def test_impossible_comparisons_are_refused(names, human, options, message):
     ratings, metrics = three(20, 2)
     with pytest.raises(InputError, match=message):
