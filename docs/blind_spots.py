@@ -43,7 +43,7 @@ figures are those of the default models; [presets](presets.md) has those of larg
 **How to read it.** Annotators marked flawed replies of chatbots. In pairs of one marked and one
 unmarked reply, a metric that detects the flaw scores the marked reply lower. *69 of 100* means that
 it does so in 69 of 100 pairs; chance is 50. The best *trivial baseline*, such as "the more similar
-to the turn before, the better", stands beside it: a metric that is not better adds nothing to it.
+to the turn before, the better", is shown with it: a metric that is not better adds nothing to it.
 
 ## The flaws of a reply
 

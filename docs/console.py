@@ -112,7 +112,7 @@ def run(block: str) -> str:
 
 
 def _models_are_here(words: list[str]) -> bool:
-    """Return whether the models are here that a command needs beside those that ship."""
+    """Return whether the fetched models that a command needs are installed."""
     models = os.environ.get("GRICE_TEST_MODELS")
     if OF_LARGE[0] in words:
         return models is not None and (Path(models) / OF_LARGE[1]).is_dir()
@@ -164,7 +164,7 @@ def drift(shown: str, fresh: str) -> list[str]:
 
 
 def outputs(page: str) -> list[str]:
-    """Return what stands behind each command of a page."""
+    """Return the output of each command of a page."""
     parts = [part for block in BLOCK.findall(page) for part in COMMAND.split(block)[1:]]
     return [COUNTED.sub("some", part) for part in parts]
 

@@ -1,4 +1,4 @@
-"""The table of the README: quality of each preset, beside GPT-3.5 and trivial orders, from records.
+"""The table of the README: quality of each preset, of GPT-3.5 and of trivial orders, from records.
 
 Every figure is one of ``docs/results``. A bench without a record leaves its columns out.
 """

@@ -1,4 +1,4 @@
-"""A hook of MkDocs: what the documentation site has beside the files in ``docs/``.
+"""A hook of MkDocs: pages of the documentation site that are not files in ``docs/``.
 
 In the repository one page holds all formats, presets or integrations, which is how they are read
 there; the site has a page of each. Notebooks are run. Links to files that no site holds become
@@ -55,7 +55,7 @@ def on_page_markdown(markdown: str, *, page: Any, config: Any, **_: object) -> s
 
 
 def divided(page: str) -> tuple[str, list[tuple[str, str]]]:
-    """Return what stands before the first section, and each section with its title."""
+    """Return the text before the first section, and each section with its title."""
     parts: list[tuple[str, list[str]]] = [("", [])]
     fenced = False
     for line in page.splitlines():

@@ -1,4 +1,4 @@
-"""Meta-evaluation: agreement of metrics with human ratings, beside trivial baselines."""
+"""Meta-evaluation: agreement with human ratings, compared with trivial baselines."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def meta_evaluate(
     kendall: bool = False,
     seed: int = 0,
 ) -> Iterator[Block]:
-    """Correlate metrics with human ratings, beside the trivial baselines of each level.
+    """Correlate metrics and the trivial baselines of each level with human ratings.
 
     ``on`` names rated sets, files or ``all``, with aspects after a colon. ``scores`` are score
     files used instead of computing, as ``SET=FILE`` if there are several sets. Each table is

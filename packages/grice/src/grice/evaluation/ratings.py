@@ -42,7 +42,7 @@ LABEL = "a rating with conversation, rating and, of a single reply, turn"
 class Aligned(NamedTuple):
     """Ratings and scores over the same items, which are all items of the score file.
 
-    ``ratings`` holds the mean rating of each item; NaN where there is none.
+    ``ratings`` holds the mean rating of each item; NaN if missing.
     """
 
     unit: Unit

@@ -41,7 +41,7 @@ class Registry(NamedTuple):
         """Return a metric by name.
 
         Raises:
-            MetricError: If there is none of that name.
+            MetricError: If the name is unknown.
         """
         if name not in self.metrics:
             raise MetricError(f"no metric {name!r}{did_you_mean(name, self.metrics)}")

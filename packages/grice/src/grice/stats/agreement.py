@@ -52,7 +52,7 @@ class _Paired(NamedTuple):
 
 
 def _matrix(ratings: Ratings) -> Floats:
-    """Return ratings as an array, shape (items, annotators), NaN where there is none."""
+    """Return ratings as an array, shape (items, annotators), NaN if missing."""
     for i, row in enumerate(ratings):
         for j, value in enumerate(row):
             if value is not None and not isinstance(value, int | float | np.number):

@@ -4,7 +4,7 @@ A paired permutation test swaps the values of two systems or metrics on random i
 items of a conversation together; the p-value is the share of swaps whose difference is at least as
 far from zero as the observed one. All pairs see the same swaps.
 
-Columns have one value per item; None or NaN where there is none. ``groups`` are the conversations
+Columns have one value per item; None or NaN if missing. ``groups`` are the conversations
 of the items, ``bounds`` the least and the greatest possible value: intervals lie within them.
 """
 

@@ -1,6 +1,6 @@
 """Correlations with intervals: over items, given covariates, within contexts, and of systems.
 
-Columns have one value per item; None or NaN where there is none. ``groups`` are the conversations
+Columns have one value per item; None or NaN if missing. ``groups`` are the conversations
 of the items, left out together as their items resemble each other. ``seed`` is that of the parts
 that are left out where there are more than 500. Intervals are at 95 %.
 """
@@ -54,7 +54,7 @@ def correlation(
     '0.939, 95 % [0.688, 0.990], n 10'
 
     Args:
-        x: One value per item, such as those of a metric; None or NaN where there is none.
+        x: One value per item, such as those of a metric; None or NaN if missing.
         y: The other column, such as human ratings.
         kind: ``pearson``, ``spearman``, or ``kendall`` (tau-b).
         groups: Conversation of each item, left out together, as its items resemble each other.

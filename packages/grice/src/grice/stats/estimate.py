@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 Bounds: TypeAlias = tuple[float, float]
-"""The least and the greatest value that is possible; infinite where there is none."""
+"""The least and the greatest value that is possible; infinite if unbounded."""
 Side: TypeAlias = Literal["above", "below", "either"]
 """The whole interval lies above a threshold, below it, or it holds the threshold."""
 LEVEL = 0.95

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Floats: TypeAlias = NDArray[np.float64]
 Integers: TypeAlias = NDArray[np.int64]
 Values: TypeAlias = Sequence[float | None] | Sequence[float] | Floats
-"""Numbers in item order; None or NaN where there is none."""
+"""Numbers in item order; None or NaN if missing."""
 Groups: TypeAlias = Sequence[Hashable] | NDArray[np.generic]
 """For each item the conversation (or other cluster) it belongs to."""
 

@@ -62,7 +62,7 @@ def meta_eval(
     scoring: Scoring,
     json: bool,
 ) -> Output | int:
-    """Correlate metrics with human ratings, beside trivial baselines.
+    """Correlate metrics with human ratings; compare with trivial baselines.
 
     Args:
         names_ (METRIC): metrics to evaluate, by default those of grice score; the trivial baselines

@@ -146,7 +146,7 @@ async function score() {
     show(spoken(body), found.scores);
     say(`${found.scores.length} scores in ${Math.round(performance.now() - began)} ms`);
   } catch (error) {
-    if (error.name !== "AbortError") say("The service does not answer: " + error.message, true);
+    if (error.name !== "AbortError") say("The service does not respond: " + error.message, true);
   }
 }
 
