@@ -137,7 +137,7 @@ def test_parts_come_by_the_size_of_their_effect(tmp_path, exact_models):
 def test_a_file_or_a_folder_of_other_things_is_left_alone(tmp_path):
     file = tmp_path / "thesis.txt"
     file.write_text("years of work")
-    for place, problem in ((file, r"thesis\.txt: is a file; name"),
+    for place, problem in ((file, r"thesis\.txt: is a file; give"),
                            (tmp_path, "contains files but no model")):  # fmt: skip
         with pytest.raises(OutputError, match=problem):
             save_head(place, None, {}, {}, {})
