@@ -29,7 +29,8 @@ One page each: purpose, example session, options.
 FOOT = """
 `grice COMMAND --help` shows the same in the terminal. Every command accepts `--quiet` (`-q`), which
 prints only results and errors, `--full`, which does not shorten texts, and `--debug`, which shows the
-traceback of an error. The exit status is 0 when everything was done, 1 when a check failed, 2 when nothing
+traceback of an error. `eval "$(grice --print-completion bash)"` completes commands,
+options and files in this shell; other shells are `fish`, `powershell`, `tcsh` and `zsh`. The exit status is 0 when everything was done, 1 when a check failed, 2 when nothing
 was done, and [a few more](gate.md#exit-status).
 """
 

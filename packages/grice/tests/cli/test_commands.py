@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -336,3 +337,17 @@ def test_a_speaker_whom_nobody_heard_is_named(chat, capsys):
     assert main(["score", str(chat), "-m", "coherence", "--speaker", "Ann"]) == 0
     assert main(["score", str(chat), "-m", "log_length", "--speaker", "A"]) == 0
     assert "no turn" not in capsys.readouterr().err
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
+def test_bash_completes_commands_options_and_files(chat, capsys):
+    with pytest.raises(SystemExit, match="0"):
+        main(["--print-completion", "bash"])
+    script = capsys.readouterr().out + (
+        'line() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _shtab_grice; '
+        'echo "${COMPREPLY[@]}"; }; line grice sc; line grice score --repo; line grice score ch'
+    )
+    ran = subprocess.run(
+        [shutil.which("bash"), "-c", script], cwd=chat.parent, capture_output=True, text=True
+    )
+    assert ran.stdout.split() == ["score", "--report", "chat.jsonl"], ran.stderr

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import grice
 from grice import distributions
-from grice.cli.derive import Parser, about, add_command, add_everywhere, output_path
+from grice.cli.derive import Parser, about, add_command, add_everywhere, leaves, output_path
 from grice.cli.output import (
     DONE,
     FAULT,
@@ -61,6 +61,8 @@ COMMANDS = {
     "serve": {"serve": "system"},
 }  # fmt: skip
 """Modules of the core's commands by their name, under the headings of the help page."""
+
+COMPLETION = "--print-completion"
 
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO})
 """Error numbers of an output stream that cannot be written."""
@@ -144,9 +146,13 @@ def _failed(error: Exception) -> int:
 
 
 def command_parser(words: Sequence[str]) -> Parser:
-    """Return the parser of all commands; only the typed command has its arguments."""
+    """Return the parser of all commands; only the typed command has its arguments.
+
+    For shell completion all have them.
+    """
     entries = find_commands()
-    chosen = next((word for word in words if not word.startswith("-")), None)
+    every = words[:1] == [COMPLETION]
+    chosen = None if every else next((word for word in words if not word.startswith("-")), None)
     absent = distributions.extras().keys() - entries.keys()
     if chosen in absent:
         package = f"'grice[{distributions.extras()[chosen]}]'"
@@ -161,6 +167,8 @@ def command_parser(words: Sequence[str]) -> Parser:
         f"{statuses}.",
     )
     parser.add_argument("--version", action="version", version=f"grice {grice.__version__}")
+    if not every:
+        parser.add_argument(COMPLETION, metavar="SHELL", help="print completions for bash, zsh, …")
     add_everywhere(parser, default=False)
     subparsers = parser.add_subparsers(metavar="COMMAND", required=True, dest="command")
     for name, entry in entries.items():
@@ -172,7 +180,7 @@ def command_parser(words: Sequence[str]) -> Parser:
             text = getattr(command, "HELP", None) or about(getattr(command, "run", command))
             subparser = subparsers.add_parser(name, help=text, description=text)
             add_everywhere(subparser)
-            if name == chosen:  # only its arguments are needed
+            if every or name == chosen:  # only its arguments are needed
                 add_command(subparser, command, words)
         except Exception as error:
             if chosen is None:  # the help page lists the other commands
@@ -184,7 +192,21 @@ def command_parser(words: Sequence[str]) -> Parser:
                 f"command {name!r} of {entry.dist.name}: {type(error).__name__}: {error}"
             ) from error
     _group(parser, subparsers, entries)
+    if every:
+        _add_completion(parser)
     return parser
+
+
+def _add_completion(parser: Parser) -> None:
+    """Add the option that prints completions; arguments and options of paths complete files."""
+    import shtab
+
+    shtab.add_argument_to(parser, COMPLETION)
+    for _, command in leaves(parser):
+        for action in command._actions:
+            takes_path = action.type in (Path, output_path) or not action.option_strings
+            if takes_path and action.choices is None:
+                action.complete = shtab.FILE  # type: ignore[attr-defined]
 
 
 def _group(
