@@ -76,6 +76,7 @@ def test_a_file_of_another_kind_is_called_what_it_is(
     tmp_path, capsys, monkeypatch, command, message
 ):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("GRICE_DATA", raising=False)
     talks = [{"id": f"t{i}", "turns": ["Is it far?", "No."], "rating": i % 5} for i in range(40)]
     write(tmp_path / "TALKS", *talks)
     write(tmp_path / "RATINGS", {"conversation": "a", "turn": 1, "rating": 4})
