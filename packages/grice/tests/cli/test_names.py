@@ -75,6 +75,7 @@ def talks(tmp_path, monkeypatch):
     [
         (["scroe", "talks.jsonl"], "usage: grice [-h]", "'score'"),
         (["score", "talks.jsonl", "--repotr", "x"], "usage: grice score", "'--report'"),
+        (["score", "talks.jsonl", "--histry", "3"], "usage: grice score", "'--relevance-history'"),
         (["score", "talks.jsonl", "--rep", "x"], "usage: grice score", ""),  # written out
         (["kb", "fnd", "tea"], "usage: grice kb", "'find'"),
         (["score", "talks.jsonl", "--mode", "fats"], "usage: grice score", "'fast'"),

@@ -22,6 +22,7 @@ import ast
 import inspect
 import re
 from contextlib import suppress
+from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias, cast
@@ -154,8 +155,14 @@ class Parser(argparse.ArgumentParser):
         parsed, unknown = super().parse_known_args(args, namespace)
         if unknown:
             options = [option for option in self._option_string_actions if option[1:2] == "-"]
-            near = did_you_mean(unknown[0].partition("=")[0], options)
-            suggestion = near if near.startswith("; did") else ""
+            word = unknown[0].partition("=")[0]
+            near = get_close_matches(word, options, 1)
+            if not near:  # without the metric's name in front
+                ends = [f"--{option.rpartition('-')[2]}" for option in options]
+                close = get_close_matches(word, ends, 1)
+                near = [option for option, end in zip(options, ends, strict=True) if [end] == close]
+            nearest = " or ".join(map(repr, sorted(near, key=len)[:3]))
+            suggestion = f"; did you mean {nearest}?" if near else ""
             self.error(f"unrecognized arguments: {' '.join(unknown)}{suggestion}")
         return parsed, unknown
 
