@@ -17,7 +17,7 @@ CHAINS = [
     ("drank strong coffee", "stayed awake", "sleepy at noon", "drink water instead"),
     ("missed my sister", "called her up", "glad to hear her", "visit her soon"),
 ]
-"""What causes what, what that makes of somebody, and what is then wanted: one per dialogue."""
+"""A cause, its effect on a person, and the wish that follows: one per dialogue."""
 
 
 def place(text: str, part: str) -> list[int]:

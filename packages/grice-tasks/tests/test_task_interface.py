@@ -36,7 +36,7 @@ GOLD = {
     "explagraphs": lambda sample: Prediction(sample.id, sample.stance, sample.graphs[0]),
     "situatedgen": lambda sample: Output(sample.id, sample.reference),
 }  # fmt: skip
-"""What a system would answer to a sample if it were right."""
+"""The correct answer of a system to a sample."""
 
 
 @pytest.fixture(params=SAMPLES)

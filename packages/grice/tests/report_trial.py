@@ -46,7 +46,7 @@ def browsed(address, folder, *more):
 
 
 class Page(HTMLParser):
-    """What a browser's parser finds: start tags with attributes, and text inside scripts."""
+    """Start tags with attributes, and text inside scripts, as a browser parses them."""
 
     def __init__(self, text):
         super().__init__(convert_charrefs=True)

@@ -228,7 +228,7 @@ FREE_CHECK = _free(IS_CHECK)
 
 
 def decoded(text: str | None) -> Any:  # noqa: ANN401 - any JSON
-    """Return the value of a column of JSON; None where there is none."""
+    """Return the value of a column of JSON; None without a value."""
     return None if text is None else msgspec.json.decode(text)
 
 

@@ -21,7 +21,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         aspects: What a rating template asks about.
         scale: Lowest and highest rating.
         relations: Relations a tuple template asks for; empty is all.
-        check_every: Tasks between two attention checks; 0 is none.
+        check_every: Tasks between two attention checks; 0 turns them off.
         minutes: Time for a task, after which it goes back to the pool.
         tries: How often a writer may try to fool the model.
         model: The model that writers try to fool.

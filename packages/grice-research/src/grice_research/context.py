@@ -51,7 +51,7 @@ class _Deam(msgspec.Struct):
 
 
 def released(source: str, rated: Rated, folder: Path) -> list[float | None]:
-    """Return the released score of each item; None where there is none."""
+    """Return the released score of each item; None without a score."""
     if source.startswith("-"):
         turned = released(source.removeprefix("-"), rated, folder)
         return [None if value is None else -value for value in turned]

@@ -23,7 +23,7 @@ FIGURE = """for response in responses:
         yield Judgement(None, "failed", "broken")
     else:
         yield Judgement(float(stated))"""
-"""What a reply states for a metric: "0.3 0.9 words"."""
+"""Values that a reply states for metrics: "0.3 0.9 words"."""
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,7 @@
 """Event tuples of a reply, relation by relation (ACCENT's panel).
 
 For each relation a judge writes head, tail and whether both are of the reply (single) or one is of
-the turn before (pair), or says that there is none.
+the turn before (pair), or says that no tuple applies.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def _page(page: Page) -> dict[str, Any]:
 
 
 def _answer(submitted: Submitted) -> Json:
-    """Return the tuples of each relation; an empty list where the judge says there is none."""
+    """Return the tuples of each relation; an empty list where no tuple applies."""
     form = submitted.form
     answer: dict[str, Json] = {}
     for relation in relations_of(submitted.page.settings):

@@ -81,7 +81,7 @@ def _reply(talk: Conversation) -> Response:
 def metric_head(
     folder: ModelFolder, settings: MetricHeadSettings, loader: ModelLoader
 ) -> ReplyHead:
-    """Open a head and the metric that it stands on."""
+    """Open a head and its metric."""
     base = metric_classifier(settings.metric, loader)
     if base.identity != settings.metric_models:
         raise ModelFolderError(

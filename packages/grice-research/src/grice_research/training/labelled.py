@@ -116,7 +116,7 @@ def _of_conversation(
         place = f"{record.id}, turn {response.turn}"
         own = _value(record.turns[response.turn].meta, label, place, scale)
         value = whole if own is None else own
-        # A label of the conversation means its replies; what opens it is none.
+        # A label of the conversation means its replies; its first turn is not a reply.
         if value is None or (own is None and not response.history and record.targets is None):
             continue
         if not any(turn.text.strip() for turn in response.history):

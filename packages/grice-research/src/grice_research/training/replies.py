@@ -132,7 +132,7 @@ def fit_head(
         np.hstack([features, levels]), labels, penalties=np.concatenate(ridge), weights=weights
     )
     split = fitted.weights[: k + vectors], fitted.weights[k + vectors :]
-    # A reply of nowhere stands on the mean level of the sources.
+    # A reply without a source has the mean level of the sources.
     linear = Linear(split[0], fitted.bias + float(split[1].mean()))
     return Head(linear, scale, _average(features, linear, readings))
 

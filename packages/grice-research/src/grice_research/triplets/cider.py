@@ -226,7 +226,7 @@ class TaskAnswers(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """What is asked about one dialogue."""
+    """Questions about one dialogue."""
 
     dialogue: str
     triples: list[Triple]

@@ -214,7 +214,7 @@ def dialogue_features(
 
 
 def own_turns(speakers: Sequence[str | int]) -> Integers:
-    """Return the index of the turn before by the same speaker; -1 where there is none."""
+    """Return the index of the turn before by the same speaker; -1 without one."""
     last: dict[str | int, int] = {}
     places = []
     for i, speaker in enumerate(speakers):

@@ -138,7 +138,7 @@ class Chat(Protocol):
     def answers(
         self, requests: Sequence[ChatRequest], form: type[Answer]
     ) -> list[Answer | Unanswered]:
-        """Return the answer to each request as a record of type ``form``, or why there is none.
+        """Return the answer to each request as a record of type ``form``, or why it is missing.
 
         Raises StoppedError at a limit of requests, or if the endpoint stops answering.
         """

@@ -342,7 +342,7 @@ class Failure(NamedTuple):
 def answers(
     ask: Callable[[Sequence[Item]], Sequence[Answer]], items: Sequence[Item]
 ) -> list[Answer | Failure]:
-    """Return the answer to each item, or why there is none.
+    """Return the answer to each item, or why it is missing.
 
     All items are scored together, or in halves if they exceed the memory. If that fails, the first,
     the middle and the last one are scored alone; if all three fail, the metric itself is considered

@@ -131,7 +131,7 @@ class SummaryBuilder:
         self._speakers = speakers
         self._roles, self._answering, self._flags = Counter[str](), Counter[str](), Counter[str]()
         self.so_far = Summary(models=preset)
-        """What is summed as it comes; :meth:`summary` adds the rest."""
+        """Sums over scores as they arrive; :meth:`summary` adds the rest."""
 
     def add(self, conversation: Conversation, scores: Sequence[Score]) -> None:
         """Add one conversation with all its scores."""

@@ -35,7 +35,7 @@ COUNTED = {
 }  # fmt: skip
 """How much those kinds of twins count that do not count as 1: more what is hard to tell. Words that
 do not belong show in few of the numbers, and most other kinds of twins speak against those."""
-FEW = 0.3  # share of the turns of a conversation that are broken where turns are told apart
+FEW = 0.3  # share of the turns of a conversation that are broken where turns are distinguished
 LEAST = 0.02  # smallest spread by which a number is divided
 BY_LENGTH = (28, 29)  # places of the features of a turn that only say how long a conversation is
 _BY_LENGTH = [POOLED + part * (NUMBERS + ORDER) + i for part in (0, 1) for i in BY_LENGTH]

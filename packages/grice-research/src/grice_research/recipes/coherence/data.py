@@ -143,7 +143,7 @@ def only_weighs(number: int) -> bool:
 
 
 def said_again(samples: Sequence[Sample]) -> list[Sample]:
-    """Return each conversation with a turn that says again what was said, or begs for a mark."""
+    """Return each conversation with a turn that repeats an earlier one or asks for a good mark."""
     return [twin for sample in samples for twin in _again(sample, Random(f"again:{sample.id}"))]
 
 

@@ -93,7 +93,7 @@ def read(exchanges: Sequence[ContextResponse]) -> list[Pairs]:
 
 
 def best(by_reply: Sequence[Pairs], weights: np.ndarray) -> np.ndarray:
-    """Return for each cell the score of its best pair; ``NOTHING`` where there is none."""
+    """Return for each cell the score of its best pair; ``NOTHING`` without a pair."""
     scores = np.full((len(by_reply), len(RELATIONS)), NOTHING)
     for i, pairs in enumerate(by_reply):
         if len(pairs.features):

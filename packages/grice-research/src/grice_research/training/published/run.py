@@ -92,7 +92,7 @@ def train_published(order: Order) -> PublishedReport:
 
 
 def _split(order: Order) -> tuple[list[TrainingExample], list[TrainingExample]]:
-    """Return what is learned from and what is held out; no group stands on both sides."""
+    """Return what is learned from and what is held out; no group is in both."""
     examples = read_examples(order.recipe.name, order.files)
     if order.held_out:
         return examples, read_examples(order.recipe.name, order.held_out)
