@@ -36,7 +36,7 @@ def test_a_table_of_labels_or_of_ratings_on_a_scale(tmp_path):
      ("x,Hi,There.,inf", "x: label: inf is not on the scale"),
      ("x,Hi,There.,fine", "x: label: a number is needed, found 'fine'"),
      ("x,,There.,1", "no turn before it; give its history"),
-     ("x,Hi,...,1", "the labelled reply holds no word"), ("x,Hi,There.", "found 3 cells")],
+     ("x,Hi,...,1", "the labelled reply contains no word"), ("x,Hi,There.", "found 3 cells")],
 )  # fmt: skip
 def test_bad_labels_are_refused_with_their_place(tmp_path, row, says):
     with pytest.raises((InputError, RecordError), match=says):

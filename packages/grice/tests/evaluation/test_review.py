@@ -29,7 +29,7 @@ def reviewed(*scores, talk=TALK, top=20):
 
 
 def test_the_worst_reply_comes_first_with_its_words():
-    verbatim = FeatureEvidence("says again", 1.0, span=Span(3, 0, 8))
+    verbatim = FeatureEvidence("repeated span", 1.0, span=Span(3, 0, 8))
     first, second = reviewed(
         scored(1, "relevance", 0.9),
         scored(3, "relevance", 0.5),
@@ -98,7 +98,7 @@ def test_a_finding_of_nearly_all_replies_of_a_log_is_listed_once(plain, listed):
 
 
 def test_a_reply_that_repeats_word_by_word_is_called_that_whatever_speaks_against_it():
-    verbatim = FeatureEvidence("says again", 1.0, span=Span(3, 0, 8))
+    verbatim = FeatureEvidence("repeated span", 1.0, span=Span(3, 0, 8))
     off_topic = scored(3, "relevance", 0.0)
     (item,) = reviewed(scored(3, "repetition", 0.0, verbatim), off_topic).items
     assert item.flaw == "repeats"
@@ -126,7 +126,7 @@ def test_what_is_quoted_has_no_markdown_and_no_traffic_of_tools():
     )
     start = reply.index("the claim")
     spans = [Span(3, start, reply.index("/claim")), Span(3, reply.index("**"), len(reply))]
-    verbatim = [FeatureEvidence("says again", 1.0, span=span) for span in spans]
+    verbatim = [FeatureEvidence("repeated span", 1.0, span=span) for span in spans]
     (item,) = reviewed(scored(3, "repetition", 0.01, *verbatim), talk=talk).items
     assert item.words == ("the claim", "in Leeds.")
     assert item.before == "Where?"
@@ -258,7 +258,7 @@ def written(tmp_path):
 
 @pytest.fixture
 def house(written):
-    evidence = FeatureEvidence("says again", 1.0, span=Span(3, 0, 40))
+    evidence = FeatureEvidence("repeated span", 1.0, span=Span(3, 0, 40))
     again = scored(3, "repetition", 0.0, evidence, reason="repeats turn 1")
     return written(HOUSE, scored(1, "relevance", 0.9), again)
 

@@ -150,14 +150,14 @@ def test_triples_of_the_given_confidence_are_returned(extractor):
     some = extracted(extractor, "I ran so I was tired.", least=bound)
     assert some.triples == tuple(t for t in every.triples if t.confidence >= bound)
     none = extracted(extractor, "I ran so I was tired.", least=1.1)
-    assert (none.triples, none.reason) == ((), "no two events are related")
+    assert (none.triples, none.reason) == ((), "no related events found")
 
 
 @pytest.mark.parametrize(("reply", "reason"), [
-    ("", "the reply holds no word"), ("😀🎉", "the reply holds no word"),
+    ("", "the reply contains no word"), ("😀🎉", "the reply contains no word"),
     ("Это было вчера", "the reply is not in Latin letters"),
-    ("Je ne sais pas pourquoi tu dis cela", "the reply holds few words that are English"),
-    ("Yes.", "no event was found in the reply"),
+    ("Je ne sais pas pourquoi tu dis cela", "the reply contains few English words"),
+    ("Yes.", "no event found in the reply"),
 ])  # fmt: skip
 def test_a_reply_without_triples_has_a_reason(extractor, reply, reason):
     extraction = extracted(extractor, reply, "I ate soup.")

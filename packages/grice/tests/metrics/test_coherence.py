@@ -30,7 +30,7 @@ def test_the_turn_that_breaks_the_thread_is_named():
     [evidence] = score.evidence
     assert evidence.turn == 3
     assert evidence.effect == pytest.approx(-0.7)
-    assert score.reason == "least coherent turn: {turn} (-0.70)"
+    assert score.reason == "turn {turn} is 0.70 below the median turn"
 
 
 class CountingReader(StubReader):
@@ -48,7 +48,7 @@ def test_the_weakest_turn_of_a_coherent_conversation_is_no_fault():
     talk = conversation("Hi.", "odd", "How are you?", "Fine.")
     (score,) = coherence.function([talk], model=CountingReader())
     assert score.value == pytest.approx(0.6)
-    assert score.reason == "coherent as a whole, least at turn {turn} (-0.10)"
+    assert score.reason == "turn {turn} is 0.10 below the median turn"
 
 
 def test_nothing_to_judge_is_said():
@@ -56,11 +56,11 @@ def test_nothing_to_judge_is_said():
         conversation("Hi."), conversation("", " "), conversation("Привет", "Как дела"),
         conversation("Hi.", "Привет"), conversation("Hi.", "Hello."),
     )  # fmt: skip
-    assert short.reason == empty.reason == "fewer than two turns hold text"
+    assert short.reason == empty.reason == "fewer than two turns contain text"
     assert foreign.status == half.status == "abstained"
-    assert half.reason == "only one turn can be read: another is not in Latin letters"
+    assert half.reason == "only one turn can be read; another is not in Latin letters"
     assert fine.status == "ok"
-    assert fine.reason == "no turn stands out"
+    assert fine.reason.startswith("no turn is below the median turn (0.")
 
 
 def test_a_turn_too_long_to_be_read_whole_is_flagged():

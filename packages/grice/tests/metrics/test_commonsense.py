@@ -32,7 +32,7 @@ MISSED = triple("PersonX misses the bus", "xReact", "PersonX feels awful", 0, 18
 class Extractor:
     """Gives each reply the same triples, and one event without any; keeps the calls."""
 
-    def __init__(self, *triples, reason="no two events are related"):
+    def __init__(self, *triples, reason="no related events found"):
         self.extraction = Extraction(triples, "" if triples else reason)
         self.asked = []
 
@@ -119,7 +119,7 @@ def test_the_extractor_is_given_the_options_and_the_turn_before():
 def test_without_a_triple_it_abstains_with_the_reason():
     (score,) = judge([response("I sleep.")])
     assert (score.value, score.status, score.reason) == (
-        0.5, "abstained", "no two events are related",
+        0.5, "abstained", "no related events found",
     )  # fmt: skip
     assert list(judge([])) == []
 
@@ -138,9 +138,8 @@ def test_the_reason_is_a_triple_on_the_side_of_the_value():
     for value, name in ((0.5, "most"), (0.49, "least")):
         (score,) = judge([response(LATE)], MISSED, plausibility=Plausibility(awful=value))
         assert score.value == pytest.approx(value)
-        assert score.reason == (
-            f"{name} plausible: PersonX misses the bus — xReact — PersonX feels awful"
-        )
+        events = "PersonX misses the bus — xReact — PersonX feels awful"
+        assert score.reason == f"{name} plausible: {events} ({value:.2f})"
 
 
 def test_the_surest_whole_triples_are_judged_and_the_same_two_events_once():
@@ -156,7 +155,7 @@ def test_the_surest_whole_triples_are_judged_and_the_same_two_events_once():
     assert limited.evidence == score.evidence[:1]
     (none,) = judge([response("a b c")], *triples, max_triples=0)
     assert (none.status, none.evidence) == ("abstained", ())
-    assert none.reason.startswith("no two events are related that were read as whole")
+    assert none.reason.startswith("no related events in whole clauses")
 
 
 def test_knowledge_may_score_triples_in_place_of_the_networks():

@@ -36,7 +36,10 @@ class Known:
         return [
             Explained(
                 value,
-                (FeatureEvidence("words", 3.0, value - 0.5), FeatureEvidence("asks", 0.0, 0.001)),
+                (
+                    FeatureEvidence("reply length", 3.0, value - 0.5),
+                    FeatureEvidence("question in the reply", 0.0, 0.001),
+                ),
             )
             for value in values
         ]
@@ -55,16 +58,16 @@ def judge(*texts, model=None):
 def test_the_features_that_moved_it_are_the_evidence():
     judgement = judge("Hi?", "x" * 32)
     assert judgement.value == 0.8
-    assert judgement.evidence == (FeatureEvidence("words", 3.0, pytest.approx(0.3)),)
-    assert judgement.reason == "raises it most: reply length (+0.30)"
+    assert judgement.evidence == (FeatureEvidence("reply length", 3.0, pytest.approx(0.3)),)
+    assert judgement.reason == "reply length raises the score most (+0.30)"
 
 
 def test_the_reason_of_a_low_value_is_what_lowers_it():
-    assert judge("Hi?", "x" * 8).reason == "lowers it most: reply length (-0.30)"
+    assert judge("Hi?", "x" * 8).reason == "reply length lowers the score most (-0.30)"
 
 
 def test_nothing_that_moves_it_is_no_reason():
-    assert judge("Hi?", "x" * 20).reason == "like an average reply in every respect"
+    assert "no leading feature raises the score" in judge("Hi?", "x" * 20).reason
 
 
 def test_only_the_last_turn_that_can_be_read_is_asked_about():
@@ -82,13 +85,13 @@ def test_a_reply_counts_for_what_it_adds():
     fresh = judge("Do you ski?", "Yes, we ski a lot.")
     begging = judge("Do you ski?", "Yes, we ski a lot. Give me 5 out of 5.")
     assert begging.value == pytest.approx(fresh.value * 5 / 11, rel=0.1)
-    assert begging.reason == "only 45% of its words are new"
+    assert begging.reason == "55% of its words repeat earlier sentences or ask for a rating"
 
 
 def test_a_reply_that_only_repeats_is_not_engaging():
     judgement = judge("I teach maths.", "What else do you do?", "I teach maths!")
     assert (judgement.status, judgement.value) == ("ok", 0.0)
-    assert judgement.reason == "it says nothing that was not said before"
+    assert judgement.reason.startswith("100% of its words repeat")
 
 
 def test_replies_of_equal_length_differ_by_what_they_say():
@@ -122,7 +125,7 @@ PAIRS = [
 def test_every_feature_has_one_part_and_values_are_in_their_own_units(head):
     weighed = head.explain(PAIRS)[1]
     assert {part.name for part in weighed.parts} == set(part_names(base=False))
-    assert next(part for part in weighed.parts if part.name == "words").value == 1.0
+    assert next(part for part in weighed.parts if part.name == "reply length").value == 1.0
 
 
 def test_blank_turns_are_skipped_and_older_ones_are_not_read(head):
@@ -160,5 +163,5 @@ def test_the_scale_takes_counts_as_logarithms_and_cuts_what_is_far():
     assert scaled[:, 0].mean() == pytest.approx(0, abs=1e-6)
     far = Scale.of(numbers)(np.array([surface("Hi.", "word " * 10_000)]))
     assert far[0, 0] == 3.0
-    constant = SURFACE.index("is asked")
+    constant = SURFACE.index("question in the turn before")
     assert scaled[:, constant].tolist() == [0, 0, 0]

@@ -91,7 +91,11 @@ def test_a_reply_to_nothing_is_not_sent(name, talk, options):
     with StubEndpoint() as server:
         score = scored(server, talk, name, **options)
         assert server.requests == []
-    assert (score.value, score.status, score.reason) == (0.5, "abstained", "no turn before it")
+    assert (score.value, score.status, score.reason) == (
+        0.5,
+        "abstained",
+        "no turn before the reply",
+    )
 
 
 @pytest.mark.parametrize(
@@ -101,7 +105,7 @@ def test_a_conversation_of_one_turn_is_not_sent(talk, options):
     with StubEndpoint() as server:
         score = scored(server, talk, "judge_coherence", **options)
         assert server.requests == []
-    assert (score.status, score.reason) == ("abstained", "fewer than two turns")
+    assert (score.status, score.reason) == ("abstained", "fewer than two turns contain text")
 
 
 def test_of_several_replies_those_with_a_history_are_sent():

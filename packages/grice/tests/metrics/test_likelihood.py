@@ -140,14 +140,14 @@ def test_words_that_the_history_makes_less_probable_are_shown(models, causal):
         text = TALK.turns[score.turn].text
         after, gain, *words = score.evidence
         assert after.value < 0
-        assert gain.name == "gain over own turns alone"
+        assert gain.name == "gain over the speaker's own turns"
         for word in words:
             assert word.value < 0
             assert text[word.span.start : word.span.end] in word.name
         if score.value < 0.5 and words:
             assert score.reason.startswith(words[0].name)
         else:
-            assert "probable" in score.reason
+            assert "log likelihood" in score.reason
             assert not any(word.name in score.reason for word in words)
 
 

@@ -27,7 +27,7 @@ def judge(text, *references):
 
 def test_the_nearest_reference_counts():
     assert judge("ab", "c", "ab").value == pytest.approx(1)
-    assert judge("ab", "c", "ab").reason == "nearest is reference 2"
+    assert judge("ab", "c", "ab").reason == "most similar to reference 2 (cosine 1.00)"
     assert judge("ab", "c").value == 0
 
 

@@ -44,7 +44,7 @@ def test_evidence_is_what_each_turn_does():
     judgement = judge("red green", "blue", "red blue")
     assert judgement.value == 1.0
     assert judgement.evidence == (TurnEvidence(0, 0.5), TurnEvidence(1, 0.5))
-    assert judgement.reason == "turn 0 supports it most (+0.50)"
+    assert judgement.reason == "most relevant to turn 0 (contribution +0.50)"
 
 
 def test_only_so_many_turns_are_read():
@@ -53,12 +53,12 @@ def test_only_so_many_turns_are_read():
 
 
 @pytest.mark.parametrize(("texts", "reason"), [
-    (("red", "red"), "turn 0 supports it (+0.50)"),
-    (("red", "tea"), "turn 0 speaks against it (-0.50)"),
-    (("red", "blue", "green"), "no earlier turn supports it"),
-    (("red", "red", "red"), "no single turn decides"),
-    (("blue", "red", "red a b"), "no earlier turn supports it enough"),
-    (("blue", "red", "red a"), "turn 1 supports it most (+0.50)"),
+    (("red", "red"), "relevant to turn 0 (contribution +0.50)"),
+    (("red", "tea"), "not relevant to turn 0 (contribution -0.50)"),
+    (("red", "blue", "green"), "low relevance to all turns (most: turn 0, +0.00)"),
+    (("red", "red", "red"), "no turn contributes 0.005 or more"),
+    (("blue", "red", "red a b"), "low relevance to all turns (most: turn 1, +0.33)"),
+    (("blue", "red", "red a"), "most relevant to turn 1 (contribution +0.50)"),
 ])  # fmt: skip
 def test_the_reason_is_the_turn_on_the_side_of_the_value(texts, reason):
     assert judge(*texts).reason == reason
@@ -72,13 +72,14 @@ class Length(SharedWords):
 
 
 @pytest.mark.parametrize(
-    ("value", "reason"), [("0.49", "speaks against it (-0.01)"), ("0.51", "supports it (+0.01)")]
+    ("value", "reason"),
+    [("0.49", "not relevant to turn 0"), ("0.51", "relevant to turn 0")],
 )
 def test_the_reason_goes_with_the_side_of_one_half(value, reason):
     history = (Turn("B", value),)
     response = Response("t", 1, "green", "A", history, (0,))
     (judgement,) = relevance.function([response], model=Length())
-    assert judgement.reason == f"turn 0 {reason}"
+    assert judgement.reason == f"{reason} (contribution {float(value) - 0.5:+.2f})"
 
 
 def test_a_text_that_is_read_in_part_is_flagged():
@@ -106,7 +107,7 @@ def test_what_is_said_twice_is_read_once_and_lowers_the_score():
     twice = judge("red green", "red blue green. red blue green.")
     assert once.value > 0
     assert twice.value == pytest.approx(once.value / 2)
-    assert twice.reason == "only 50% of its words are new"
+    assert twice.reason == "50% of its words repeat earlier sentences or ask for a rating"
 
 
 def test_asking_for_a_good_mark_pays_nothing():
@@ -117,7 +118,7 @@ def test_asking_for_a_good_mark_pays_nothing():
 
 def test_saying_again_what_was_said_before_pays_nothing():
     judgement = judge("red green blue.", "yes", "Red green blue.")
-    reason = "none of its words is new"
+    reason = "100% of its words repeat earlier sentences or ask for a rating"
     assert (judgement.value, judgement.reason) == (0.0, reason)
     assert judge("Thank you.", "Thank you.").value == 1.0
 

@@ -1,4 +1,4 @@
-"""The metric ``repetition``: what a speaker says again, and where it stood before."""
+"""The metric ``repetition``: what a speaker repeats, and the earlier turn."""
 
 import json
 from pathlib import Path
@@ -28,9 +28,9 @@ def test_the_evidence_points_at_both_turns_and_at_the_words(judged):
         for piece in score.evidence
         if isinstance(piece, FeatureEvidence)
     }
-    assert spans["says again"] == "I grew up by the sea."
-    assert spans["said before"] == SEA
-    assert spans["same word: 'sea'"] == "sea"
+    assert spans["repeated span"] == "I grew up by the sea."
+    assert spans["earlier span"] == SEA
+    assert spans["shared word: 'sea'"] == "sea"
     assert score.reason.startswith("repeats turn 2 ")
 
 
@@ -39,7 +39,7 @@ def test_taking_up_what_the_partner_said_is_no_repetition(judged):
 
 
 def test_where_nothing_was_said_before_it_abstains(judged):
-    assert judged("Hello.", SEA).reason == "its speaker said nothing before it"
+    assert judged("Hello.", SEA).reason == "no earlier turn by the same speaker"
     short = judged("Yes, I do.", "Really?", "Yes.")
     assert (short.status, short.value) == ("abstained", 1.0)
 
@@ -75,7 +75,8 @@ def test_a_repair_may_take_up_its_own_words(judged, complaint, reply):
     talk = ["A table for two on Friday.", FOUR, complaint, reply]
     repaired, plain = judged(*talk), after(judged, NO_COMPLAINT, reply)
     assert plain.value < 0.5 <= repaired.value
-    assert repaired.reason == "takes up turn 1 after the complaint in turn 2 (no repetition)"
+    chance = f"(probability {repaired.value:.2f})"
+    assert repaired.reason == f"repairs turn 1 after the complaint in turn 2 {chance}"
     assert plain.reason.startswith("repeats turn 1 ")
     (evidence,) = repairs(repaired)
     assert (evidence.name, evidence.value) == ("repair after turn 2", repaired.value)

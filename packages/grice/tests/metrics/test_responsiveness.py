@@ -10,7 +10,7 @@ def test_a_reply_that_leaves_the_question_scores_lower(judged):
     answer = judged(asked, "The ride takes about two hours.")
     ignored = judged(asked, "My aunt paints her kitchen green.")
     assert ignored.value < 0.5 < answer.value
-    assert ignored.reason.startswith("leaves the question of turn 0 unanswered (cosine ")
+    assert ignored.reason.startswith("does not answer the question of turn 0 (cosine ")
 
 
 def test_the_form_of_the_answer_counts(judged):
@@ -33,9 +33,9 @@ def test_the_evidence_shows_the_question_and_the_answer(judged):
 def test_a_turn_that_asks_nothing_is_not_judged(judged, asked):
     score = judged(asked, "So did I, in a choir.")
     assert (score.status, score.value) == ("abstained", 0.5)
-    assert score.reason == "the turn before it asks nothing"
+    assert score.reason == "the turn before contains no question or request"
     own = judged("Where is it?", "Here it is.", speakers="A")
-    assert own.reason == "the turn before it is by the same speaker"
+    assert own.reason == "the turn before is by the same speaker"
 
 
 @pytest.mark.parametrize("asked", ["where do you live", "Tell me about your work.", "so is it far"])

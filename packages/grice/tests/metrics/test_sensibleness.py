@@ -40,23 +40,21 @@ def judged(speakers, **odds):
 def test_a_cause_is_named_where_it_stands_out():
     named = judged("aba", any=2, nonsense=MARGIN + 0.1)
     assert named.reason == f"most likely flaw: nonsense ({1 / (1 + math.exp(-MARGIN - 0.1)):.2f})"
-    assert judged("aba", any=2, nonsense=MARGIN - 0.1).reason == "no single cause stands out"
-
-
-def test_two_likely_causes_are_none():
-    assert judged("aba", any=2, nonsense=6, dull=5).reason == "no single cause stands out"
+    assert " or " in judged("aba", any=2, nonsense=MARGIN - 0.1).reason
+    both = judged("aba", any=2, nonsense=6, dull=5)
+    assert both.reason == "most likely flaw: nonsense (1.00) or dull (0.99)"
 
 
 @pytest.mark.parametrize("odds", [-3.0, 0.0])
 def test_a_reply_that_is_not_bad_is_not_accused(odds):
-    assert judged("aba", any=odds, nonsense=9).reason == "no flaw stands out"
+    assert judged("aba", any=odds, nonsense=9).reason.startswith("probability of a flaw: 0.")
     assert judged("aba", any=0.1, nonsense=9).reason.startswith("most likely flaw: nonsense")
 
 
 def test_who_said_nothing_before_does_not_repeat():
     first, later = judged("ab", any=3, repetition=9), judged("aba", any=3, repetition=9)
     assert "repetition" not in {piece.name for piece in first.evidence}
-    assert first.reason == "no single cause stands out"
+    assert " or " in first.reason
     assert later.evidence[0].name == "repetition"
     assert later.reason == "most likely flaw: repetition (1.00)"
     assert first.value == later.value, "the masked flaw still counts in the value"

@@ -400,12 +400,12 @@ def test_an_address_opens_a_turn_with_its_evidence_and_calls_of_tools_are_shown(
             Turn("bot", "<think>Be kind.</think>At your door.", role="assistant"),
         ),
     )
-    scores = [score(support, 2, RELEVANCE, 0.9, reason="turn 0 supports it")]
+    scores = [score(support, 2, RELEVANCE, 0.9, reason="relevant to turn 0")]
     path = tmp_path / "r.html"
     write(path, [(talk, cooking_scores(talk)), (support, scores)], RELEVANCE, COHERENCE)
     _, _, view = opened(path, "#a%2Fb%20c/2")
     assert "Where is my parcel?</h2>" in view
-    assert "turn 0 supports it" in view, "the evidence of the turn is unfolded"
+    assert "relevant to turn 0" in view, "the evidence of the turn is unfolded"
     assert 'href="#a%2Fb%20c/1"' in view
     assert "not judged" in view
     assert "<code><bdi>look_up</bdi></code>" in view

@@ -124,8 +124,9 @@ def accent(
                 yield Judgement(NEUTRAL, "abstained", "no triple was extracted")
                 continue
             value = sum(item.plausibility for item in evidence) / len(evidence)
-            least = min(evidence, key=lambda item: item.plausibility).triple
-            reason = f"least plausible: {least.head} — {least.relation} — {least.tail}"
+            least = min(evidence, key=lambda item: item.plausibility)
+            events = f"{least.triple.head} — {least.triple.relation} — {least.triple.tail}"
+            reason = f"least plausible: {events} ({least.plausibility:.2f})"
             yield Judgement(min(1.0, value), "ok", reason, (), evidence)
 
     return score_or_abstain(responses, _nothing_to_judge, judge, NEUTRAL)

@@ -161,10 +161,10 @@ class TripleExtractor:
         found = mentions_in(exchanges, self._tagger, kinds)
         for exchange, (mentions, cut) in zip(exchanges, found, strict=True):
             triples = self._triples(mentions, kinds, least)
-            reason = "" if triples else "no two events are related"
+            reason = "" if triples else "no related events found"
             if not any(item.own for item in mentions):
                 foreign = not_english(exchange.reply)
-                reason = f"the reply {foreign}" if foreign else "no event was found in the reply"
+                reason = f"the reply {foreign}" if foreign else "no event found in the reply"
                 cut = cut and foreign is None
             extractions.append(Extraction(triples, reason, ("truncated",) if cut else ()))
         return extractions
@@ -230,7 +230,7 @@ def not_english(text: str) -> str | None:
     """Return why a text cannot be read as English; None if it may be English.
 
     >>> not_english("Je ne sais pas pourquoi tu dis toujours cela")
-    'holds few words that are English'
+    'contains few English words'
     """
     reason = unreadable(text)
     if reason is not None:
@@ -238,7 +238,7 @@ def not_english(text: str) -> str | None:
     words = UNICODE_LETTERS.findall(text[:MAX_CHARACTERS].lower())
     known = sum(len(word) < 2 or word in _COMMON or bool(look_up(word).readings) for word in words)
     foreign = len(words) >= FEW_WORDS and known < KNOWN_SHARE * len(words)
-    return "holds few words that are English" if foreign else None
+    return "contains few English words" if foreign else None
 
 
 _COMMON = frozenset().union(

@@ -76,7 +76,7 @@ def log_length(responses: Sequence[Response]) -> list[Judgement]:
 def cosine_last_turn(responses: Sequence[Response], *, encoder: Encoder) -> list[Judgement]:
     """Return the cosine of the two sentence vectors; abstain if there is no turn before."""
     pairs = [[(turn.text, r.text) for turn in r.history[-1:]] for r in responses]
-    return _mean_cosines(pairs, encoder, "no turn before it")
+    return _mean_cosines(pairs, encoder, "no turn before the reply")
 
 
 @baseline(
@@ -105,7 +105,7 @@ def overlap_last_turn(responses: Sequence[Response]) -> Iterator[Judgement]:
         words = set(_words(response.text))
         before = [set(_words(turn.text)) for turn in response.history[-1:]]
         shared = [float(word in held) for held in before for word in words]
-        yield _mean(shared, "no turn before it" if words else "the reply has no word")
+        yield _mean(shared, "no turn before the reply" if words else "the reply contains no word")
 
 
 @cosine_baseline(
@@ -195,4 +195,4 @@ def distinct_words(conversations: Sequence[Conversation]) -> Iterator[Judgement]
         if words:
             yield Judgement(len(set(words)) / len(words))
         else:
-            yield Judgement(0.0, "abstained", "the system says no word")
+            yield Judgement(0.0, "abstained", "the system turns contain no word")

@@ -72,12 +72,12 @@ def _spoken(conversation: Conversation) -> dict[int, Turn]:
 def _reason_against(conversation: Conversation) -> str | None:
     texts = [turn.text for turn in _spoken(conversation).values()]
     if len(texts) < 2:
-        return "fewer than two turns hold text"
+        return "fewer than two turns contain text"
     unread = [reason for text in texts if (reason := unreadable(text))]
     if len(unread) == len(texts):
         return f"the conversation {unread[0]}"
     if len(unread) == len(texts) - 1:
-        return f"only one turn can be read: another {unread[0]}"
+        return f"only one turn can be read; another {unread[0]}"
     if language := other_language(" ".join(texts)):
         return f"the conversation is in {language}, not in English"
     return None
@@ -137,10 +137,10 @@ def _judgement(places: list[int], reading: tuple[float, tuple[float, ...]]) -> J
     # The first turn follows nothing.
     worst = sorted(range(1, len(each)), key=lambda i: each[i])[:SHOWN]
     evidence = tuple(TurnEvidence(places[i], each[i] - usual) for i in worst if each[i] < usual)
-    reason = "no turn stands out"
     if evidence:
-        low = "least coherent turn:" if value < NEUTRAL else "coherent as a whole, least at turn"
-        reason = f"{low} {{turn}} ({evidence[0].effect:+.2f})"
+        reason = f"turn {{turn}} is {-evidence[0].effect:.2f} below the median turn"
+    else:
+        reason = f"no turn is below the median turn ({usual:.2f})"
     return Judgement(value, "ok", reason, (), evidence)
 
 

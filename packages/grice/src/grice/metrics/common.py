@@ -52,7 +52,12 @@ def unscorable_reply(response: Response) -> str | None:
         if (reason := unreadable(turn.text)) is None:
             return None
         last = last or reason
-    return "no turn before it" if last is None else f"what was said before {last}"
+    return "no turn before the reply" if last is None else f"the history {last}"
+
+
+def repeated_share(novel_fraction: float) -> str:
+    """Return the share of words that :func:`grice.text.content.novelty` removed, as a reason."""
+    return f"{1 - novel_fraction:.0%} of its words repeat earlier sentences or ask for a rating"
 
 
 def score_or_abstain(

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from grice.models.protocols import Encoder
 
 NEUTRAL = 0.5  # also ACCENT's score of a reply without a triple
-NOT_WHOLE = "no two events are related that were read as whole clauses about people"
+NOT_WHOLE = "no related events in whole clauses about people"
 LEAST = 0.01
 """Least plausibility in a harmonic mean: a cosine may be 0, which would decide everything."""
 TAILS = 10  # tails asked of knowledge that generates them, as many as ACCENT has COMET write
@@ -160,8 +160,9 @@ def _judgement(triples: list[TripleEvidence], extraction: Extraction, value: flo
     if not triples:
         return Judgement(NEUTRAL, "abstained", extraction.reason, extraction.flags)
     side, chosen = ("least", min) if value < NEUTRAL else ("most", max)
-    triple = chosen(triples, key=lambda item: item.plausibility).triple
-    reason = f"{side} plausible: {triple.head} — {triple.relation} — {triple.tail}"
+    shown = chosen(triples, key=lambda item: item.plausibility)
+    events = f"{shown.triple.head} — {shown.triple.relation} — {shown.triple.tail}"
+    reason = f"{side} plausible: {events} ({shown.plausibility:.2f})"
     return Judgement(value, "ok", reason, extraction.flags, tuple(triples))
 
 

@@ -54,8 +54,8 @@ def _reason_against(response: Response) -> str | None:
     if reason := unscorable_reply(response):
         return reason
     if not _statements(response.text):
-        return "it states nothing that could contradict"
-    return None if _earlier(response) else "its speaker stated nothing before it"
+        return "the reply contains no statement"
+    return None if _earlier(response) else "no earlier statement by the same speaker"
 
 
 @metric(
@@ -189,14 +189,14 @@ def _judgement(turn: int, worst: _Worst, words: Sequence[tuple[float, Stretch]])
     chance, two, elsewhere = worst
     evidence: tuple[Evidence, ...] = (
         TurnEvidence(two.position, elsewhere - chance),
-        feature_at("contradicts", chance, turn, two.now),
-        feature_at("said before", chance, two.position, two.before),
+        feature_at("contradicting span", chance, turn, two.now),
+        feature_at("earlier span", chance, two.position, two.before),
         *(feature_at(f"word: {word.text!r}", effect, turn, word) for effect, word in words),
     )
     if chance > HALF:
         reason = f"contradicts turn {two.position} (probability {chance:.2f})"
     else:
-        limit = f"{chance:.2f}, threshold {HALF:.2f}"
+        limit = f"probability {chance:.2f}, threshold {HALF:.2f}"
         reason = f"no clear contradiction of turn {two.position} ({limit})"
     return Judgement(1 - chance, "ok", reason, (), evidence)
 

@@ -1,8 +1,8 @@
 """Engagement: would a person want to continue after this reply?
 
 The model is a linear head on countable features and frozen vectors. Its log odds are a sum with one
-part per feature: the counts of :data:`SURFACE`, the cosine with the turn before, what the turn
-before says, what the reply says, how the two meet, and the answer of a base classifier, if any.
+part per feature: the numbers of :data:`SURFACE`, the cosine with the turn before, the vectors of
+the turn before, of the reply and of their product, and the answer of a base classifier, if any.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from grice.metrics.common import (
     check_width,
     encode_distinct,
     flag_truncated,
+    repeated_share,
     unscorable_reply,
 )
 from grice.metrics.declaration import Example, metric
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
 
 NEUTRAL = 0.5  # also the model's answer where the turn before or the reply holds no word
 NOTICEABLE = 0.005  # an effect below this would be printed as nothing
-LABELS = {"words": "reply length"}  # features with more readable names
 SHOWN = 5  # most features that are named as evidence
 
 
@@ -108,7 +108,7 @@ def _item(response: Response) -> tuple[Pair, float]:
 def _judgement(item: tuple[Pair, float], explained: Explained) -> Judgement:
     pair, novel = item
     if not novel or unreadable(pair.right):
-        return Judgement(0.0, "ok", "it says nothing that was not said before")
+        return Judgement(0.0, "ok", repeated_share(novel))
     evidence = tuple(
         part
         for part in explained.parts[:SHOWN]
@@ -116,38 +116,36 @@ def _judgement(item: tuple[Pair, float], explained: Explained) -> Judgement:
     )
     value = explained.value * novel
     if value < NEUTRAL <= max(explained.value, 1 - novel):
-        reason = f"only {novel:.0%} of its words are new"
+        reason = repeated_share(novel)
     else:
         reason = _reason(value, evidence)
     return Judgement(value, "ok", reason, (), evidence)
 
 
 def _reason(value: float, evidence: Sequence[FeatureEvidence]) -> str:
-    """Return the feature that speaks most for a high value, or against it for a low one."""
-    if not evidence:
-        return "like an average reply in every respect"
+    """Return the feature that raises a high value most, or lowers a low one."""
     sign, verb = (-1, "lowers") if value < NEUTRAL else (1, "raises")
-    most = max(evidence, key=lambda piece: sign * (piece.effect or 0))
-    if sign * (most.effect or 0) <= 0:
-        return f"no single feature {verb} it"
-    return f"{verb} it most: {LABELS.get(most.name, most.name)} ({most.effect:+.2f})"
+    most = max(evidence, key=lambda piece: sign * (piece.effect or 0), default=None)
+    if most is None or sign * (most.effect or 0) <= 0:
+        return f"no leading feature {verb} the score by {NOTICEABLE} or more"
+    return f"{most.name} {verb} the score most ({most.effect:+.2f})"
 
 
 SURFACE = (
-    "words",
-    "letters per word",
-    "different words",
-    "words of the turn before",
-    "words shared with it",
-    "asks",
-    "is asked",
-    "exclaims",
+    "reply length",
+    "mean word length",
+    "share of distinct words",
+    "length of the turn before",
+    "share of words from the turn before",
+    "question in the reply",
+    "question in the turn before",
+    "exclamation mark",
 )
 """Names of the numbers, in the order of :func:`surface`."""
 COUNTS = (0, 3)  # indices of counts, of which the network uses the logarithms
-COSINE = "likeness to the turn before"
-BASE = "the base classifier"
-BLOCKS = ("what the turn before says", "what the reply says", "how the two meet")
+COSINE = "cosine with the turn before"
+BASE = "base classifier"
+BLOCKS = ("content of the turn before", "content of the reply", "interaction of both turns")
 WIDTH = 0.25  # brings the elements of unit vectors times the root of their length below the scalars
 FAR = 3.0
 """Limit of scalars in standard deviations, so that very long replies are just long."""
@@ -158,10 +156,10 @@ ROWS = 256  # pairs whose features are held at once
 def surface(before: str, reply: str) -> tuple[float, ...]:
     """Return the numbers that :data:`SURFACE` names.
 
-    ``different words`` and ``words shared with it`` are shares of the reply's words and of its
-    different words, 0 if it has none; the last three are 1 or 0.
+    The shares are of the reply's words and of its distinct words, 0 if it has none; the last three
+    are 1 or 0.
 
-    >>> dict(zip(SURFACE, surface("Do you like tea?", "I like tea.")))["words shared with it"]
+    >>> surface("Do you like tea?", "I like tea.")[4]
     0.6666666666666666
     """
     words, words_before = WORDS.findall(reply.lower()), WORDS.findall(before.lower())

@@ -146,7 +146,7 @@ def _reason_against(response: Response) -> str | None:
     if reason := unsupported_reply(response):
         return reason
     few = len(response.text.split()) < FEWEST_WORDS
-    return f"fewer than {FEWEST_WORDS} words say too little" if few else None
+    return f"fewer than {FEWEST_WORDS} words, too few to score" if few else None
 
 
 @metric(
@@ -184,17 +184,17 @@ def fluency(responses: Sequence[Response], *, model: FluencyModel) -> Iterator[J
 
 
 def _judgement(response: Response, pieces: Sequence[tuple[int, float]]) -> Judgement:
-    words = word_features(response, "out of place", pieces, max)
+    words = word_features(response, "unexpected word", pieces, max)
     words.sort(key=lambda word: -word.value)
     mean = mean_nats(pieces)
     evidence = (
-        FeatureEvidence("nats out of place, mean of a piece", mean, WEIGHT * mean),
+        FeatureEvidence("mean excess surprisal (nats per token)", mean, WEIGHT * mean),
         *(word for word in words[:WORDS] if word.value > 0),
     )
     value = probability(WEIGHT * mean + SHIFT)
-    reason = "its words are in place"
+    reason = f"mean excess surprisal of {mean:.2f} nats per token"
     if value < NEUTRAL and len(evidence) > 1:
-        reason = f"{evidence[1].name} ({evidence[1].value:.1f} nats)"
+        reason = f"{evidence[1].name} (excess surprisal {evidence[1].value:.1f} nats)"
     return Judgement(value, "ok", reason, (), evidence)
 
 

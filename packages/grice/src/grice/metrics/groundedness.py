@@ -27,7 +27,7 @@ def _reason_against(response: Response) -> str | None:
         return reason
     if all(unreadable(text) for text in response.knowledge):
         return "no knowledge is given"
-    return None if content_words(response.text) else "it has no word of content"
+    return None if content_words(response.text) else "the reply has no content word"
 
 
 @metric(
@@ -73,7 +73,7 @@ def _judgement(response: Response) -> Judgement:
         feature_at(f"not in the knowledge: {word.text!r}", 1.0, response.turn, word)
         for word in foreign[:SHOWN]
     )
-    reason = f"{len(words) - len(foreign)} of {len(words)} words stand in the knowledge"
+    reason = f"{len(words) - len(foreign)} of {len(words)} content words occur in the knowledge"
     return Judgement(value, "ok", reason, (), evidence)
 
 

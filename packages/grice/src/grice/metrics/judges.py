@@ -189,8 +189,8 @@ def _reason_against(item: Response | Conversation, turns: int) -> str | None:
     history = item.history if isinstance(item, Response) else item.turns
     spoken = sum(bool(turn.text.strip()) for turn in history[-turns:])
     if isinstance(item, Conversation):
-        return None if spoken > 1 else "fewer than two turns"
-    return empty_reply(item) or (None if spoken else "no turn before it")
+        return None if spoken > 1 else "fewer than two turns contain text"
+    return empty_reply(item) or (None if spoken else "no turn before the reply")
 
 
 def _judgement(rated: Rated) -> Judgement:

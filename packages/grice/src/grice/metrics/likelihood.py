@@ -156,18 +156,19 @@ def _judgement(
         (here.end + indent - 1, here.log_probability - alone.log_probability)
         for here, alone in zip(after, own, strict=True)
     )
-    features = word_features(response, "less probable here", changes, operator.add)
+    features = word_features(
+        response, "less probable after the others' turns", changes, operator.add
+    )
     words = sorted((word for word in features if word.value < 0), key=lambda word: word.value)
     evidence = (
         FeatureEvidence("mean log likelihood after the history", mean, WEIGHT_AFTER * mean),
-        FeatureEvidence("gain over own turns alone", gain, WEIGHT_GAIN * gain),
+        FeatureEvidence("gain over the speaker's own turns", gain, WEIGHT_GAIN * gain),
         *words[:WORDS],
     )
     if value >= NEUTRAL and gain > 0:
-        reason = f"others' turns make it more probable ({gain:+.1f} nats a token)"
+        reason = f"the others' turns raise its log likelihood ({gain:+.1f} nats per token)"
     elif value >= NEUTRAL or not words:
-        how = "probable" if value >= NEUTRAL else "improbable"
-        reason = f"{how} as a whole ({mean:+.1f} nats a token)"
+        reason = f"mean log likelihood of {mean:.1f} nats per token"
     else:
         reason = f"{words[0].name} ({words[0].value:+.1f} nats)"
     return Judgement(value, "ok", reason, (), evidence)

@@ -22,7 +22,7 @@ def _reason_against(response: Response) -> str | None:
         return reason
     if reason := unreadable(response.text):
         return f"the reply {reason}"
-    return None if any(map(str.strip, response.references)) else "it has no reference"
+    return None if any(map(str.strip, response.references)) else "the reply has no reference"
 
 
 @metric(
@@ -56,4 +56,5 @@ def reference_similarity(responses: Sequence[Response], *, encoder: Encoder) -> 
         reply = next(vectors)
         cosines = [cosine(next(vectors), reply) for _ in response.references]
         nearest = cosines.index(max(cosines))
-        yield Judgement(cosines[nearest], "ok", f"nearest is reference {nearest + 1}")
+        value, reason = cosines[nearest], f"most similar to reference {nearest + 1}"
+        yield Judgement(value, "ok", f"{reason} (cosine {value:.2f})")

@@ -17,6 +17,7 @@ from grice.metrics.common import (
     check_width,
     encode_distinct,
     flag_truncated,
+    repeated_share,
     unscorable_reply,
 )
 from grice.metrics.declaration import Example, metric
@@ -123,25 +124,26 @@ def _judgement(item: _Item, values: Sequence[float]) -> Judgement:
     value, *without = (value * item.novel for value in values)
     effects = [value - other for other in without or (NEUTRAL,)]
     evidence = tuple(map(TurnEvidence, item.positions, effects))
-    reason = _reason(value, evidence)
     if value < NEUTRAL <= max(values[0], 1 - item.novel):
-        new = f"only {item.novel:.0%}" if item.novel else "none"
-        reason = f"{new} of its words {'are' if item.novel else 'is'} new"
+        reason = repeated_share(item.novel)
+    else:
+        reason = _reason(value, evidence)
     return Judgement(value, "ok", reason, (), evidence)
 
 
 def _reason(value: float, evidence: Sequence[TurnEvidence]) -> str:
-    """Return the turn that supports a good reply, or that speaks against another one."""
-    low = value < NEUTRAL
-    most = (min if low else max)(evidence, key=lambda item: item.effect)
-    verb, effect = ("speaks against", -most.effect) if low else ("supports", most.effect)
-    if effect >= NOTICEABLE:
-        among = " most" if len(evidence) > 1 else ""
-        return f"turn {most.turn} {verb} it{among} ({most.effect:+.2f})"
-    if not low:
-        return "no single turn decides"
-    supported = any(item.effect >= NOTICEABLE for item in evidence)
-    return "no earlier turn supports it" + (" enough" if supported else "")
+    """Return the turn that contributes most to a high score, or least to a low one."""
+    best, worst = (pick(evidence, key=lambda item: item.effect) for pick in (max, min))
+    single = len(evidence) == 1
+    if value < NEUTRAL and worst.effect > -NOTICEABLE:
+        return f"low relevance to all turns (most: turn {best.turn}, {best.effect:+.2f})"
+    if value < NEUTRAL:
+        degree, shown = "not relevant" if single else "least relevant", worst
+    elif best.effect < NOTICEABLE:
+        return f"no turn contributes {NOTICEABLE} or more"
+    else:
+        degree, shown = "relevant" if single else "most relevant", best
+    return f"{degree} to turn {shown.turn} (contribution {shown.effect:+.2f})"
 
 
 def history_summary(left: Array, *, decay: float) -> Array:

@@ -38,7 +38,7 @@ WEIGHT_TURN, WEIGHT_SENTENCE, WEIGHT_WORDS, SHIFT = 6.5, 3.4, 2.7, -4.35
 The shift is such that one in twenty of their good replies is below one half.
 """
 FEWEST_WORDS = 3
-"""Less ("Yes.", "Thank you.") may be said again."""
+"""Less ("Yes.", "Thank you.") may be repeated."""
 WORDS = 5  # words shown as evidence
 WEIGHTS, BIAS = (-0.59, 3.34, 2.53, 1.82, 3.11, 3.66, 10.0), -2.13
 """Log odds of a repair after a complaint, by ``_signs`` (fitted as in commit a7921dde).
@@ -113,8 +113,8 @@ def _reason_against(response: Response) -> str | None:
     if reason := unscorable_reply(response):
         return reason
     if len(response.text.split()) < FEWEST_WORDS:
-        return f"fewer than {FEWEST_WORDS} words may be said again"
-    return None if any(own_turns(response)) else "its speaker said nothing before it"
+        return f"fewer than {FEWEST_WORDS} words, too few to compare"
+    return None if any(own_turns(response)) else "no earlier turn by the same speaker"
 
 
 @metric(
@@ -217,20 +217,18 @@ def _judgement(response: Response, alike: Sequence[_Likeness]) -> Judgement:
     without = _value([likeness for likeness in alike if likeness is not nearest], words)
     repair = _repair(response, nearest, value)
     if value < HALF and repair and repair.span:
-        reason = (
-            f"takes up turn {nearest.position} after the complaint in turn {repair.span.turn} "
-            "(no repetition)"
-        )
+        complaint = f"after the complaint in turn {repair.span.turn}"
+        reason = f"repairs turn {nearest.position} {complaint} (probability {repair.value:.2f})"
     else:
-        what = "repeats" if value < HALF else "nearest to"
+        what = "repeats" if value < HALF else "most similar to"
         reason = f"{what} turn {nearest.position} (cosine {nearest.turn:.2f})"
     value = max(value, repair.value) if repair else value
     shared = [word for word in words if word.text in nearest.words]
     evidence: tuple[Evidence, ...] = (
         TurnEvidence(nearest.position, min(0.0, value - without)),
-        feature_at("says again", nearest.sentence, response.turn, nearest.in_reply),
-        feature_at("said before", nearest.sentence, nearest.position, nearest.before),
-        *(feature_at(f"same word: {w.text!r}", 1.0, response.turn, w) for w in shared[:WORDS]),
+        feature_at("repeated span", nearest.sentence, response.turn, nearest.in_reply),
+        feature_at("earlier span", nearest.sentence, nearest.position, nearest.before),
+        *(feature_at(f"shared word: {w.text!r}", 1.0, response.turn, w) for w in shared[:WORDS]),
         *([repair] if repair else []),
     )
     return Judgement(value, "ok", reason, (), evidence)

@@ -65,8 +65,8 @@ def _reason_against(response: Response) -> str | None:
         return reason
     last = response.history[-1]
     if last.speaker == response.speaker:
-        return "the turn before it is by the same speaker"
-    return None if questions(last.text) else "the turn before it asks nothing"
+        return "the turn before is by the same speaker"
+    return None if questions(last.text) else "the turn before contains no question or request"
 
 
 @metric(
@@ -129,9 +129,8 @@ def _answer(question: Stretch, reply: str, cosine: float) -> _Answer:
 
 def _judgement(response: Response, best: _Answer) -> Judgement:
     value = probability(best.odds)
-    verb, adjective = ("answers", "") if value >= NEUTRAL else ("leaves", " unanswered")
-    question = f"the question of turn {response.positions[-1]}"
-    reason = f"{verb} {question}{adjective} (cosine {best.cosine:.2f})"
+    verb = "answers" if value >= NEUTRAL else "does not answer"
+    reason = f"{verb} the question of turn {response.positions[-1]} (cosine {best.cosine:.2f})"
     name, effect = "cosine of question and reply", WEIGHT_COSINE * best.cosine
     evidence = [feature_at(name, best.cosine, response.positions[-1], best.question, effect)]
     if best.form:

@@ -138,10 +138,9 @@ def _judgement(response: Response, chances: dict[str, float]) -> Judgement:
     possible.sort(key=lambda head: -head[1])
     evidence = tuple(FeatureEvidence(name, value) for name, value in possible)
     value = 1.0 - flawed
-    if value >= NEUTRAL:
-        reason = "no flaw stands out"
-    elif cause := cause_of(evidence):
-        reason = f"most likely flaw: {cause} ({evidence[0].value:.2f})"
-    else:
-        reason = "no single cause stands out"
+    reason = f"probability of a flaw: {flawed:.2f}"
+    if value < NEUTRAL and evidence:
+        shown = evidence[: 1 if cause_of(evidence) else 2]
+        flaws = " or ".join(f"{piece.name} ({piece.value:.2f})" for piece in shown)
+        reason = f"most likely flaw: {flaws}"
     return Judgement(value, "ok", reason, (), evidence)

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from grice.data import Judgement, TurnEvidence
-from grice.errors import shortened
+from grice.errors import plural, shortened
 from grice.metrics.common import encode_distinct, feature_at
 from grice.metrics.declaration import Example, metric
 from grice.models.protocols import Encoder
@@ -25,8 +25,11 @@ NEUTRAL = 0.5
 SHOWN = 20  # number of turns in the evidence, those with the strongest signs
 LONGEST = 60
 """Characters of the next turn that are quoted, and of a word at a sign that are looked for."""
-AGAIN, SAME = "asks again", 0.75  # a question is the same as the one before from this cosine on
-WEIGHTS = {"complains": 1.0, "gives up": 0.4, "asks what was meant": 0.25, AGAIN: 0.15}
+AGAIN, SAME = (
+    "repeats a question",
+    0.75,
+)  # a question is the same as the one before from this cosine on
+WEIGHTS = {"complains": 1.0, "gives up": 0.4, "asks for clarification": 0.25, AGAIN: 0.15}
 """Relative frequency of breakdowns before such a turn, a complaint being 1."""
 _SIGNS = {
     "complains": re.compile(
@@ -48,7 +51,7 @@ _SIGNS = {
         r"give up|shut up|(?:good ?)?bye|i['’]?m done|(?:got to|gotta|have to) go)\b",
         re.IGNORECASE,
     ),
-    "asks what was meant": re.compile(
+    "asks for clarification": re.compile(
         r"^\W*(?:who|what|which|where|why|how)\b[^.!]{0,18}\?\W*$|"
         r"^\W*(?:really|seriously)\W*$|^\W*\?+\W*$",
         re.IGNORECASE,
@@ -60,7 +63,7 @@ _WORD_AFTER = re.compile(r"[^\W_]{1,60}")
 
 def _reason_against(conversation: Conversation) -> str | None:
     answered = any(_exchanges(conversation))
-    return None if answered else "the user answers to no turn that can be read"
+    return None if answered else "no user turn follows a turn that can be read"
 
 
 @metric(
@@ -149,7 +152,9 @@ def _judgement(judged: Sequence[tuple[_Exchange, tuple[str, Stretch] | None]]) -
     signs.sort(key=lambda sign: -WEIGHTS[sign[1]])
     value = 1 - math.fsum(WEIGHTS[name] for _, name, _ in signs) / len(judged)
     if not signs:
-        return Judgement(value, "ok", "no sign of frustration")
+        return Judgement(
+            value, "ok", f"no sign of frustration in {plural(len(judged), 'user turn')}"
+        )
     evidence: list[Evidence] = []
     for exchange, name, words in signs[:SHOWN]:
         label = f"the user {name} in the next turn"

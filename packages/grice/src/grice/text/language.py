@@ -88,13 +88,13 @@ def unreadable(text: str) -> str | None:
     """Return why a model of English cannot judge a text: no word, or another script; else None.
 
     >>> unreadable("Where is it?"), unreadable("..."), unreadable("Где это?")
-    (None, 'holds no word', 'is not in Latin letters')
+    (None, 'contains no word', 'is not in Latin letters')
     """
     if text.isascii():
-        return None if LATIN_ALPHANUMERIC.search(text) else "holds no word"
+        return None if LATIN_ALPHANUMERIC.search(text) else "contains no word"
     letters = list(islice((c for c in text if c.isalpha()), LETTERS))
     if not letters:
-        return None if any(c.isdigit() for c in text) else "holds no word"
+        return None if any(c.isdigit() for c in text) else "contains no word"
     latin = sum(c < LATIN_END for c in letters)
     return None if 2 * latin >= len(letters) else "is not in Latin letters"
 
