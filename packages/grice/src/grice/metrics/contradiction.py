@@ -14,12 +14,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import msgspec
 
 from grice.data import Judgement, TurnEvidence
-from grice.metrics.common import (
-    encode_distinct,
-    feature_at,
-    own_turns,
-    unscorable_reply,
-)
+from grice.metrics.common import encode_distinct, feature_at, own_turns, unscorable_reply
 from grice.metrics.declaration import Example, metric
 from grice.models.loader import Settings, model_type
 from grice.models.protocols import Encoder, Pair, PairClassifier

@@ -10,11 +10,7 @@ import msgspec
 
 from grice.data import FeatureEvidence, Judgement
 from grice.errors import ModelFolderError
-from grice.metrics.common import (
-    probability,
-    unsupported_reply,
-    word_features,
-)
+from grice.metrics.common import probability, unsupported_reply, word_features
 from grice.metrics.declaration import Example, metric
 from grice.models.loader import Settings, model_type, read_settings
 from grice.numeric import np

@@ -22,12 +22,7 @@ from grice.metrics.common import (
 )
 from grice.metrics.declaration import Example, metric
 from grice.metrics.fluency import FluencyModel, language_model
-from grice.models.loader import (
-    Settings,
-    dependencies_of,
-    model_type,
-    read_settings,
-)
+from grice.models.loader import Settings, dependencies_of, model_type, read_settings
 from grice.models.protocols import Encoder, Pair, PairClassifier
 from grice.numeric import logits, np, sigmoid, unit_rows
 from grice.text.content import novelty
