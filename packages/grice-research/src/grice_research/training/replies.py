@@ -58,17 +58,8 @@ class Penalty(NamedTuple):
 
     scalars: float = 1e-4
     vectors: float = 0.03
-    spared: tuple[str, ...] = ()
-
-    def of_scalars(self, count: int) -> Floats:
-        """Return the penalty of each scalar."""
-        each = np.full(count, self.scalars)
-        names = part_names(base=True)
-        each[[names.index(name) for name in self.spared]] = SPARED
-        return each
 
 
-SPARED = 1e-4
 GRID = tuple(
     Penalty(scalars, vectors) for scalars in (0.01, 0.1, 1.0) for vectors in (0.1, 1.0, 100.0)
 )
@@ -126,11 +117,8 @@ def fit_head(
     weights *= len(labels) / weights.sum()
     k = readings.scalars.shape[1]
     vectors = features.shape[1] - k
-    ridge = [penalty.of_scalars(k), np.full(vectors, penalty.vectors)]
-    ridge.append(np.full(levels.shape[1], 1e-4))
-    fitted = fit_logistic(
-        np.hstack([features, levels]), labels, penalties=np.concatenate(ridge), weights=weights
-    )
+    ridge = np.repeat([penalty.scalars, penalty.vectors, 1e-4], [k, vectors, levels.shape[1]])
+    fitted = fit_logistic(np.hstack([features, levels]), labels, penalties=ridge, weights=weights)
     split = fitted.weights[: k + vectors], fitted.weights[k + vectors :]
     # A reply without a source has the mean level of the sources.
     linear = Linear(split[0], fitted.bias + float(split[1].mean()))
