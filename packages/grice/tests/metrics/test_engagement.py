@@ -144,8 +144,8 @@ def test_the_bits_do_not_depend_on_the_company(head):
 
 
 @pytest.mark.parametrize(("old", "new", "says"), [
-    ("centre = [", "centre = [1.0, ", "settings.centre: 9 numbers are needed"),
-    ("average = [", "average = [1.0, ", "settings.average: 3 numbers are needed"),
+    ("centre = [", "centre = [1.0, ", "settings.centre: 8 numbers are needed"),
+    ("average = [", "average = [1.0, ", "settings.average: 2 numbers are needed"),
     ("spread = [", "spread = [-", "settings.spread: numbers above 0 only"),
 ])  # fmt: skip
 def test_settings_that_do_not_fit_are_named(tmp_path, old, new, says):
@@ -163,5 +163,5 @@ def test_the_scale_takes_counts_as_logarithms_and_cuts_what_is_far():
     assert scaled[:, 0].mean() == pytest.approx(0, abs=1e-6)
     far = Scale.of(numbers)(np.array([surface("Hi.", "word " * 10_000)]))
     assert far[0, 0] == 3.0
-    constant = SURFACE.index("question in the turn before")
+    constant = SURFACE.index("exclamation mark")
     assert scaled[:, constant].tolist() == [0, 0, 0]

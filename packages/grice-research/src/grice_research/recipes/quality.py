@@ -79,7 +79,7 @@ def main() -> None:
     options = parser.parse_args()
     folder = MODELS / options.metric
     card = tomllib.loads((folder / "card.toml").read_text("utf-8"))
-    kept = [row for row in card["quality"] if not row["command"].startswith(COMMAND)]
+    kept = [row for row in card.get("quality", ()) if not row["command"].startswith(COMMAND)]
     quality = [*kept, *measured(options.metric, options.data)]
     update_card(folder, files=card["files"], quality=quality)
 

@@ -2,7 +2,7 @@
 
 The model is a linear head on countable features and frozen vectors. Its log odds are a sum with one
 part per feature: the numbers of :data:`SURFACE`, the cosine with the turn before, the vectors of
-the turn before, of the reply and of their product, and the answer of a base classifier, if any.
+the turn before and of the reply, and the answer of a base classifier, if any.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class ReplyJudge(Reader, Protocol):
 
 @metric(
     "engagement",
-    version="3",
+    version="4",
     summary="Would a person want to continue the conversation after this reply?",
     judges="response",
     models={"model": "builtin:engagement"},
@@ -138,14 +138,13 @@ SURFACE = (
     "length of the turn before",
     "share of words from the turn before",
     "question in the reply",
-    "question in the turn before",
     "exclamation mark",
 )
 """Names of the numbers, in the order of :func:`surface`."""
 COUNTS = (0, 3)  # indices of counts, of which the network uses the logarithms
 COSINE = "cosine with the turn before"
 BASE = "base classifier"
-BLOCKS = ("content of the turn before", "content of the reply", "interaction of both turns")
+BLOCKS = ("content of the turn before", "content of the reply")
 WIDTH = 0.25  # brings the elements of unit vectors times the root of their length below the scalars
 FAR = 3.0
 """Limit of scalars in standard deviations, so that very long replies are just long."""
@@ -156,7 +155,7 @@ ROWS = 256  # pairs whose features are held at once
 def surface(before: str, reply: str) -> tuple[float, ...]:
     """Return the numbers that :data:`SURFACE` names.
 
-    The shares are of the reply's words and of its distinct words, 0 if it has none; the last three
+    The shares are of the reply's words and of its distinct words, 0 if it has none; the last two
     are 1 or 0.
 
     >>> surface("Do you like tea?", "I like tea.")[4]
@@ -171,7 +170,6 @@ def surface(before: str, reply: str) -> tuple[float, ...]:
         float(len(words_before)),
         len(different.intersection(words_before)) / max(1, len(different)),
         float("?" in reply),
-        float("?" in before),
         float("!" in reply),
     )
 
@@ -221,7 +219,7 @@ def last_utterance(pair: Pair) -> str:
 def reply_scalars(
     pairs: Sequence[Pair], last: Array, reply: Array, base: Sequence[float] | None = None
 ) -> Floats:
-    """Return counts, cosine and log odds of the base, shape ``(n, 9)``, with a base ``(n, 10)``."""
+    """Return counts, cosine and log odds of the base, shape ``(n, 8)``, with a base ``(n, 9)``."""
     counted = np.array([surface(last_utterance(pair), pair.right) for pair in pairs], np.float64)
     columns = [counted.reshape(len(pairs), len(SURFACE)), (last * reply).sum(axis=1)[:, None]]
     if base is not None:
@@ -230,17 +228,15 @@ def reply_scalars(
 
 
 def reply_features(scalars: Array, last: Array, reply: Array) -> Array:
-    """Return the head's input: scalars, both vectors and their product, ``(n, k + 3 * d)``."""
-    scale, width = np.float32(np.sqrt(reply.shape[1])), np.float32(WIDTH)
-    before, after = last * scale, reply * scale
-    blocks = (scalars, before * width, after * width, before * after * width / 2)
-    return np.concatenate(blocks, axis=1, dtype=np.float32)
+    """Return the head's input: the scalars and both vectors, shape ``(n, k + 2 * d)``."""
+    scale = np.float32(WIDTH * np.sqrt(reply.shape[1]))
+    return np.concatenate([scalars, last * scale, reply * scale], axis=1, dtype=np.float32)
 
 
 class ReplySettings(Settings, frozen=True):
     """Settings of a model of type ``reply-head``: its :class:`Scale`, base and averages.
 
-    ``average`` is the log odds that the three vector parts add on average; ``base`` is the
+    ``average`` is the log odds that the two vectors add on average; ``base`` is the
     reference of the base classifier, or empty, and ``base_digest`` the one it was fitted on.
     """
 

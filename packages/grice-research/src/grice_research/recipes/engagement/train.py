@@ -58,7 +58,7 @@ def without_evaluated(labels: list[LabelledReply], data: Path) -> tuple[list[Lab
     ]
     return kept, (
         f"{len(labels) - len(kept):,} of {len(labels):,} labelled replies, where the reply or the "
-        f"turn before it stands (letters and digits in lower case) among the {len(evaluated):,} "
+        f"turn before it occurs (letters and digits in lower case) among the {len(evaluated):,} "
         f"strings of the evaluated sets ({', '.join(EVALUATED)}) or is one of the 50 conversations "
         f"of the published study, are left out"
     )
