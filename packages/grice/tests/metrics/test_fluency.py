@@ -9,10 +9,10 @@ import pytest
 
 from grice.data import FeatureEvidence
 from grice.errors import ModelFolderError
-from grice.metrics.fluency import FluencyModel
 from grice.models.folder import file_sha256, open_folder
 from grice.models.loader import ModelLoader
 from grice.models.protocols import Pair
+from grice.models.ranker import FluencyModel
 
 METRIC = "fluency"
 PLAIN = "I went to the park with my sister and we had a lot of fun."

@@ -8,11 +8,12 @@ import pytest
 
 from grice.data import Response, Turn, TurnEvidence
 from grice.errors import MetricError, ModelFolderError
-from grice.metrics.relevance import PairHead, PairSettings, pair_features, relevance
+from grice.metrics.relevance import relevance
 from grice.models.embedded import EmbeddedEncoder
 from grice.models.folder import open_folder
 from grice.models.loader import ModelLoader, read_settings
 from grice.models.protocols import Pair
+from grice.models.ranker import PairHead, PairSettings, pair_features
 from grice.scoring import load
 
 

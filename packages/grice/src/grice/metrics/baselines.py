@@ -11,9 +11,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from grice.data import Conversation, FeatureEvidence, Judgement, Response
-from grice.metrics.common import encode_distinct
 from grice.metrics.declaration import Example, metric
-from grice.models.protocols import Encoder
+from grice.models.protocols import Encoder, encode_distinct
 from grice.readers.roles import user_turns
 from grice.text.tokens import WORDS
 

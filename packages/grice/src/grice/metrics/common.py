@@ -1,4 +1,4 @@
-"""Helpers that metrics share: abstention, vectors by text, truncated texts, evidence."""
+"""Helpers that metrics share: abstention, truncated texts, evidence."""
 
 from __future__ import annotations
 
@@ -11,15 +11,13 @@ from typing import TYPE_CHECKING, TypeVar, cast
 from msgspec.structs import replace
 
 from grice.data import FeatureEvidence, Judgement, Span
-from grice.errors import ModelFolderError
 from grice.text.language import other_language, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-    from pathlib import Path
 
     from grice.data import Response, Turn
-    from grice.models.protocols import Encoder, Reader, Vector
+    from grice.models.protocols import Reader
     from grice.text.content import Stretch
 
 Item = TypeVar("Item")
@@ -90,21 +88,6 @@ def flag_truncated(
     cut = frozenset(compress(distinct, model.truncated(distinct)))
     for judgement, own in zip(judgements, texts, strict=True):
         yield judgement if cut.isdisjoint(own) else replace(judgement, flags=("truncated",))
-
-
-def encode_distinct(encoder: Encoder, texts: Iterable[str]) -> dict[str, Vector]:
-    """Return the unit vector of each distinct text."""
-    distinct = list(dict.fromkeys(texts))
-    return dict(zip(distinct, encoder.encode(distinct), strict=True))
-
-
-def check_width(width: int, expected: int, place: Path, encoder: Encoder) -> None:
-    """Refuse an encoder whose vectors do not fit the networks of a model."""
-    if width != expected:
-        raise ModelFolderError(
-            f"{place}: its networks read vectors of {expected} numbers, the encoder "
-            f"{encoder.identity} gives {width}; use the encoder its card names"
-        )
 
 
 def own_turns(response: Response) -> Iterator[tuple[int, Turn]]:

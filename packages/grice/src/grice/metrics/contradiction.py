@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 import msgspec
 
 from grice.data import Judgement, TurnEvidence
-from grice.metrics.common import encode_distinct, feature_at, own_turns, unscorable_reply
+from grice.metrics.common import feature_at, own_turns, unscorable_reply
 from grice.metrics.declaration import Example, metric
 from grice.models.loader import Settings, model_type
-from grice.models.protocols import Encoder, Pair, PairClassifier
+from grice.models.protocols import Encoder, Pair, PairClassifier, encode_distinct
 from grice.numeric import np, sigmoid, softmax
 from grice.text.content import Stretch, sentences
 from grice.text.tokens import PLAIN_WORDS_AND_NUMBERS

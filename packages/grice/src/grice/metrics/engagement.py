@@ -13,15 +13,20 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from grice.data import FeatureEvidence, Judgement
 from grice.errors import ModelFolderError
 from grice.metrics.common import (
-    check_width,
-    encode_distinct,
     flag_truncated,
     repeated_share,
     unscorable_reply,
 )
 from grice.metrics.declaration import Example, metric
 from grice.models.loader import Settings, model_type
-from grice.models.protocols import Encoder, Pair, PairClassifier, Reader
+from grice.models.protocols import (
+    Encoder,
+    Pair,
+    PairClassifier,
+    Reader,
+    check_width,
+    encode_distinct,
+)
 from grice.numeric import logit, np, sigmoid
 from grice.text.content import novelty
 from grice.text.language import unreadable

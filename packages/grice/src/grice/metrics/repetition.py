@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from grice.data import Judgement, TurnEvidence
 from grice.metrics.common import (
-    encode_distinct,
     feature_at,
     own_turns,
     probability,
     unscorable_reply,
 )
 from grice.metrics.declaration import Example, metric
-from grice.models.protocols import Encoder
+from grice.models.protocols import Encoder, encode_distinct
 from grice.numeric import np
 from grice.text.content import Stretch, content_words, sentences, without_blanks
 from grice.text.tokens import WORDS_NUMBERS_AND_MARKS

@@ -6,9 +6,9 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from grice.data import FeatureEvidence, Judgement, Span
-from grice.metrics.common import encode_distinct, feature_at, probability, unscorable_reply
+from grice.metrics.common import feature_at, probability, unscorable_reply
 from grice.metrics.declaration import Example, metric
-from grice.models.protocols import Encoder
+from grice.models.protocols import Encoder, encode_distinct
 from grice.text.content import questions
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from grice.data import Judgement, TurnEvidence
 from grice.errors import plural, shortened
-from grice.metrics.common import encode_distinct, feature_at
+from grice.metrics.common import feature_at
 from grice.metrics.declaration import Example, metric
-from grice.models.protocols import Encoder
+from grice.models.protocols import Encoder, encode_distinct
 from grice.readers.roles import user_turns
 from grice.text.content import Stretch, questions, without_blanks
 from grice.text.language import unreadable

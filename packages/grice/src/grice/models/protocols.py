@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checkable
 
+from grice.errors import ModelFolderError
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
 
     import numpy as np
     from numpy.typing import NDArray
@@ -98,6 +101,21 @@ class Encoder(Reader, Protocol):
 
     def encode(self, texts: Sequence[str]) -> list[Vector]:
         """Return one unit vector (float32) per text; zeros for a text without a word."""
+
+
+def encode_distinct(encoder: Encoder, texts: Iterable[str]) -> dict[str, Vector]:
+    """Return the unit vector of each distinct text."""
+    distinct = list(dict.fromkeys(texts))
+    return dict(zip(distinct, encoder.encode(distinct), strict=True))
+
+
+def check_width(width: int, expected: int, place: Path, encoder: Encoder) -> None:
+    """Refuse an encoder whose vectors do not fit the networks of a model."""
+    if width != expected:
+        raise ModelFolderError(
+            f"{place}: its networks read vectors of {expected} numbers, the encoder "
+            f"{encoder.identity} gives {width}; use the encoder its card names"
+        )
 
 
 @runtime_checkable

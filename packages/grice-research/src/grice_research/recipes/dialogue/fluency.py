@@ -13,8 +13,9 @@ import json
 
 import numpy as np
 
-from grice.metrics.fluency import FEWEST_WORDS, FluencyModel, mean_nats
+from grice.metrics.fluency import FEWEST_WORDS, mean_nats
 from grice.models.loader import ModelLoader
+from grice.models.ranker import FluencyModel
 from grice_research.places import MODELS
 from grice_research.recipes.common import figure_of, parser_of, update_card
 from grice_research.recipes.dialogue.weigh import trials

@@ -18,9 +18,9 @@ from typing import NamedTuple
 import lemminflect
 import numpy as np
 
-from grice.metrics.fluency import FluencyModel
 from grice.models.embedded import EmbeddedGenerator
 from grice.models.loader import ModelLoader
+from grice.models.ranker import FluencyModel
 from grice_research.places import work_folder
 from grice_research.recipes.common import figure_of, parser_of, write_rows
 from grice_research.recipes.relevance.corpora import evaluated_texts, normalise, read_dialogues

@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from grice.metrics.relevance import history_summary, pair_features
+from grice.models.ranker import history_summary, pair_features
 from grice_research.recipes.common import Steps, auc, layers_of
 from grice_research.recipes.relevance.examples import Examples, Mix, draw_negatives, shorten
 from grice_research.training.logistic import fit_logistic

@@ -22,12 +22,11 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.stats import rankdata, spearmanr
 
-from grice.metrics.fluency import FluencyModel
-from grice.metrics.relevance import FluentSettings, PairHead, PairSettings
 from grice.models.embedded import EmbeddedGenerator
 from grice.models.folder import open_folder, shipped_models
 from grice.models.loader import ModelLoader
 from grice.models.protocols import Pair
+from grice.models.ranker import FluencyModel, FluentSettings, PairHead, PairSettings
 from grice.numeric import logits
 from grice.stats import compare_correlations
 from grice_research.benches.breakdowns import is_validation
