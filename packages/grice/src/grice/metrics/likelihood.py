@@ -4,89 +4,22 @@ from __future__ import annotations
 
 import operator
 from itertools import compress
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from grice.data import FeatureEvidence, Judgement
 from grice.metrics.common import unscorable_reply, word_features
 from grice.metrics.declaration import Example, metric
-from grice.models.protocols import CausalLM, PromptPart
+from grice.models.flaws import read_replies
+from grice.models.protocols import CausalLM
 from grice.numeric import np, sigmoid
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from grice.data import Response
-    from grice.models.protocols import Prompt, TokenScore
-
-
-Answer = TypeVar("Answer")
-
-
-class _Reading(NamedTuple):
-    """Turns (speaker, text) of one prompt, and the replies by the index of their turn."""
-
-    turns: list[tuple[str, str]]
-    replies: dict[int, int]
-
-    def prompt(self, first: str, end: str) -> Prompt:
-        """Return the turns as lines of speakers A, B, …; replies are targets up to their end."""
-        names = {first: "A"}
-        parts = []
-        for place, (speaker, text) in enumerate(self.turns):
-            name = names.setdefault(speaker, chr(ord("A") + len(names) % 26))
-            line = f" {text.strip()}"
-            parts.append(PromptPart(f"{name}:"))
-            if place in self.replies:
-                parts += [PromptPart(line + end, target=True), PromptPart("\n"[len(end) :])]
-            else:
-                parts.append(PromptPart(f"{line}\n"))
-        return parts
-
-
-def read_replies(
-    responses: Sequence[Response],
-    read: Callable[[list[Prompt]], Sequence[Sequence[Answer]]],
-    *,
-    by_speaker: bool = False,
-    end: str = "",
-) -> list[Answer]:
-    """Return the answer of a language model for each reply, whose prompts have replies as targets.
-
-    A conversation is read once for all its replies, or once for those of a speaker, who is then
-    called A. The end of a target is empty or a line break.
-    """
-    found = list(_readings(responses, by_speaker=by_speaker))
-    prompts = []
-    for reading in found:
-        first = responses[next(iter(reading.replies.values()))].speaker
-        prompts.append(reading.prompt(first if by_speaker else reading.turns[0][0], end))
-    answers: dict[int, Answer] = {}
-    for reading, each in zip(found, read(prompts), strict=True):
-        answers.update(zip(reading.replies.values(), each, strict=True))
-    return [answers[number] for number in range(len(responses))]
-
-
-def _readings(responses: Sequence[Response], *, by_speaker: bool) -> Iterator[_Reading]:
-    """Join each reply to an open reading that is the beginning of its history."""
-    open_readings: dict[str, _Reading] = {}
-    for number, response in enumerate(responses):
-        turns = [(turn.speaker, turn.text) for turn in response.history]
-        turns.append((response.speaker, response.text))
-        group = response.speaker if by_speaker else ""
-        reading = open_readings.get(group)
-        begun = len(reading.turns) if reading else 0
-        # A repeated reply gets its own prompt, so that both are scored.
-        if reading and begun < len(turns) and turns[:begun] == reading.turns:
-            reading.turns.extend(turns[begun:])
-            reading.replies[len(turns) - 1] = number
-            continue
-        if reading:
-            yield reading
-        open_readings[group] = _Reading(turns, {len(turns) - 1: number})
-    yield from open_readings.values()
-
+    from grice.models.protocols import TokenScore
 
 NEUTRAL = 0.5
 WEIGHT_AFTER, WEIGHT_GAIN, SHIFT = 0.083, 0.233, 0.500

@@ -5,68 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grice.data import FeatureEvidence, Judgement
-from grice.errors import ModelFolderError
 from grice.metrics.common import unscorable_reply
 from grice.metrics.declaration import Example, metric
-from grice.metrics.likelihood import read_replies
-from grice.models.loader import Settings, model_type
-from grice.models.protocols import PromptEncoder
-from grice.numeric import logit, np, sigmoid
+from grice.models.flaws import FlawHeads
+from grice.numeric import logit, sigmoid
 from grice.text.language import unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from grice.data import Evidence, Response
-    from grice.models.folder import ModelFolder
-    from grice.models.loader import ModelLoader
-    from grice.numeric import Array
-
-
-class FlawSettings(Settings, frozen=True):
-    """Settings of a model of type ``flaw-heads``: its language model, and the flaw per output."""
-
-    base: str
-    flaws: list[str]
-
-
-class FlawHeads:
-    """A small network on the mean hidden state of a reply, with an output per flaw.
-
-    ``flaws`` names each output; the first is any flaw at all.
-    """
-
-    def __init__(self, folder: ModelFolder, settings: FlawSettings, loader: ModelLoader) -> None:
-        from grice.models.mlp import Mlp
-
-        reader = loader.dependency(folder, settings.base, PromptEncoder, "states")
-        self.identity = f"{folder.identity}/{reader.identity}"
-        self.flaws = tuple(settings.flaws)
-        self._reader, self.truncated = reader, reader.truncated
-        self._network = Mlp.load(folder.file("head.npz"))
-        weight, bias = self._network.layers[0][0], self._network.layers[-1][1]
-        if (len(weight), len(bias)) != (reader.dimensions, len(self.flaws)):
-            raise ModelFolderError(
-                f"{folder.path}: head.npz maps {len(weight)} dimensions to {len(bias)} flaws; "
-                f"{reader.dimensions} and {len(self.flaws)} are expected"
-            )
-
-    def log_odds(self, responses: Sequence[Response]) -> Array:
-        """Return the log odds of each flaw of each reply, shape ``(replies, flaws)``."""
-        return self._network(reply_states(self._reader, responses))
-
-
-def reply_states(reader: PromptEncoder, responses: Sequence[Response]) -> Array:
-    """Return the mean hidden state of each reply after its history, ``(replies, dimensions)``.
-
-    A conversation is read once for all replies of a speaker, who is called A in it.
-    """
-    states = read_replies(responses, reader.mean_states, by_speaker=True, end="\n")
-    return np.array(states, np.float32).reshape(-1, reader.dimensions)
-
-
-flaw_heads = model_type("flaw-heads", task="flaws", settings=FlawSettings)(FlawHeads)
-
 
 NEUTRAL = 0.5
 REPETITION, UNANSWERED = "repetition", "unanswered"

@@ -44,10 +44,10 @@ TYPE_GROUP, SCHEME_GROUP = "grice.models", "grice.schemes"
 MODEL_TYPES = {
     "causal-lm": "grice.models.causal:causal_lm",
     "causal-states": "grice.models.causal:causal_states",
-    "decomposable-attention": "grice.metrics.contradiction:decomposable_attention",
+    "decomposable-attention": "grice.models.attention:decomposable_attention",
     "encoder": "grice.models.embedded:encoder",
     "extractor": "grice.knowledge.extraction:extractor",
-    "flaw-heads": "grice.metrics.sensibleness:flaw_heads",
+    "flaw-heads": "grice.models.flaws:flaw_heads",
     "fluency": "grice.models.ranker:fluency_model",
     "fluent-pair-head": "grice.models.ranker:fluent_pair_head",
     "generative-knowledge": "grice.knowledge.generative:generative_knowledge",

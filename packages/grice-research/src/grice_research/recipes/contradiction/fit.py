@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from torch import nn
 from torch.nn import functional
 
-from grice.metrics.contradiction import FLAGS, MOST, tokens
+from grice.models.attention import FLAGS, MOST, tokens
 from grice.models.embedded import EmbeddedEncoder
 from grice.models.loader import ModelLoader
 from grice.models.mlp import Mlp
@@ -247,7 +247,7 @@ def read(rows: Sequence[Sentences], threads: int) -> Read:
 
 
 class Attention(nn.Module):
-    """The network of :class:`grice.metrics.contradiction.DecomposableAttention`."""
+    """The network of :class:`grice.models.attention.DecomposableAttention`."""
 
     def __init__(self, dimensions: int) -> None:
         super().__init__()

@@ -24,7 +24,7 @@ from torch.nn import functional
 
 from grice import Conversation, Turn
 from grice.data import Response
-from grice.metrics.sensibleness import reply_states
+from grice.models.flaws import reply_states
 from grice.models.loader import ModelLoader
 from grice.models.mlp import Mlp
 from grice.models.protocols import PromptEncoder
