@@ -37,7 +37,7 @@ def _mean_cosines(
     pairs: Sequence[Sequence[tuple[str, str]]], encoder: Encoder, reason_against: str
 ) -> list[Judgement]:
     """Return the mean cosine of the pairs of texts of each item."""
-    vectors = encode_distinct(encoder, (text for each in pairs for pair in each for text in pair))
+    vectors = encode_distinct(encoder, [text for each in pairs for pair in each for text in pair])
     cosines = [[float(vectors[a] @ vectors[b]) for a, b in each] for each in pairs]
     return [_mean([max(-1.0, min(1.0, c)) for c in each], reason_against) for each in cosines]
 

@@ -121,7 +121,7 @@ def _compared(responses: Sequence[Response], encoder: Encoder) -> list[list[_Two
     """Pair each sentence of a reply with the earlier ones that are nearest to it."""
     stated = [(_statements(response.text), _earlier(response)) for response in responses]
     every = (s for now, before in stated for s in (*now, *(earlier for _, earlier in before)))
-    vectors = encode_distinct(encoder, (sentence.text for sentence in every))
+    vectors = encode_distinct(encoder, [sentence.text for sentence in every])
     compared = []
     for statements, before in stated:
         matrix = np.stack([vectors[sentence.text] for _, sentence in before])

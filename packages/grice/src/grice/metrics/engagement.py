@@ -296,7 +296,7 @@ class ReplyHead:
         The effect of a part is the probability less the one with an average part in its place.
         """
         sides = [(last_utterance(pair), pair.right) for pair in pairs]
-        vectors = encode_distinct(self._encoder, (text for side in sides for text in side))
+        vectors = encode_distinct(self._encoder, [text for side in sides for text in side])
         worded = [
             i for i, two in enumerate(sides) if vectors[two[0]].any() and vectors[two[1]].any()
         ]

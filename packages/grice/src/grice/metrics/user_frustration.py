@@ -97,7 +97,7 @@ def user_frustration(
         the chatbot. Most bad replies do not cause a complaint.
     """
     exchanges = [list(_exchanges(conversation)) for conversation in conversations]
-    texts = (text for group in exchanges for exchange in group for text in _texts(exchange))
+    texts = [text for group in exchanges for exchange in group for text in _texts(exchange)]
     vectors = encode_distinct(encoder, texts)
     for group in exchanges:
         yield _judgement([(exchange, _sign(exchange, vectors)) for exchange in group])

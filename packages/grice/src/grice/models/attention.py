@@ -10,9 +10,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import msgspec
+import numpy as np
 
+from grice.models.embedded import EmbeddedEncoder
 from grice.models.loader import Settings, model_type
-from grice.numeric import np, sigmoid, softmax
+from grice.models.mlp import Mlp
+from grice.numeric import sigmoid, softmax
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +23,6 @@ if TYPE_CHECKING:
     from grice.models.embedded import HiddenStates
     from grice.models.folder import ModelFolder
     from grice.models.loader import ModelLoader
-    from grice.models.mlp import Mlp
     from grice.models.protocols import Pair
     from grice.numeric import Array
 
@@ -108,9 +110,6 @@ class DecomposableAttention:
     def __init__(
         self, folder: ModelFolder, settings: AttentionSettings, loader: ModelLoader
     ) -> None:
-        from grice.models.embedded import EmbeddedEncoder
-        from grice.models.mlp import Mlp
-
         self._encoder = loader.encoder_of(folder, EmbeddedEncoder)
         self._cache, self.truncated = self._encoder.cache, self._encoder.truncated
         self.identity = f"{folder.identity}/{self._encoder.identity}"

@@ -213,7 +213,7 @@ class PairHead:
         The last four segments of the left side that are not blank are read.
         """
         read = [([text for text in left if text.strip()][-TURNS:], right) for left, right in pairs]
-        texts = (text for left, right in read for text in (*left, right))
+        texts = [text for left, right in read for text in (*left, right)]
         vectors = encode_distinct(self._encoder, texts)
         worded = {text for text, vector in vectors.items() if vector.any()}
         scored = [

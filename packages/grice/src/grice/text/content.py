@@ -7,12 +7,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from grice.text.tokens import (
-    PLAIN_WORDS_AND_NUMBERS,
-    SENTENCES_WITH_MARKS,
-    WORD_CHARACTER,
-    WORDS,
-)
+from grice.text.tokens import PLAIN_WORDS_AND_NUMBERS, SENTENCES_WITH_MARKS, WORD_CHARACTER, WORDS
 from grice.text.wordlists import OF_NO_CONTENT, words_of
 
 if TYPE_CHECKING:
