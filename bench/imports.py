@@ -1,20 +1,14 @@
-"""The rooms of the package as their imports draw them, and two ways through them.
+"""The packages of grice as their imports connect them, and the call paths of two commands.
 
-    python bench/imports.py                            print the drawing and the walks, in Markdown
-    python bench/imports.py --write docs/architecture.md   put them between the page's marks
+    python bench/imports.py                                print graph and call paths, in Markdown
+    python bench/imports.py --write docs/architecture.md   write them between the page's marks
 
-The drawing is Mermaid. An arrow leads from a room to one that it imports from, inside functions
-too, those for type checkers left out; an arrow that a longer way of arrows says already is not
-drawn. A walk is traced: a small example is run under ``sys.setprofile``, and each call from one
-module into another counts once, however often it is made. Then
-
-    modules   are passed
-    stays     is how often a module is entered from another one for the first time
-    returns   is how many of these enter a module that was entered before, from elsewhere
-    climbs    is how many call a room that the caller may not import: a callback, or an iterator
-              whose next element is made further up
-
-Threads and what runs while a module is imported are left out.
+The graph is Mermaid. An edge leads from a package to one that it imports, inside functions too,
+without imports for type checkers and without edges that follow from others. A call path is traced
+by ``sys.setprofile`` on a small example: the modules that are called from another one, in the order
+of their first call; how many pairs of caller and called module there are; and which of these calls
+lead upwards, to a package that the caller may not import: a callback, or an iterator of a higher
+package. Threads and code that runs on import are left out.
 """
 
 from __future__ import annotations
@@ -49,7 +43,7 @@ RATED = """\
 """
 
 
-def room_of(module: str) -> str:
+def package_of(module: str) -> str:
     return module.split(".")[1]
 
 
@@ -68,26 +62,26 @@ def run_time_imports(path: Path) -> Iterator[str]:
             yield from (f"grice.{alias.name}" for alias in node.names)
 
 
-def imports_between_rooms() -> set[tuple[str, str]]:
-    """Return which room imports from which other one."""
+def imports_between_packages() -> set[tuple[str, str]]:
+    """Return which package imports from which other one."""
     pairs = set()
     for path in PACKAGE.rglob("*.py"):
-        room = path.relative_to(PACKAGE).with_suffix("").parts[0]
-        if room not in ENTRANCES:
-            pairs |= {(room, room_of(module)) for module in run_time_imports(path)}
+        package = path.relative_to(PACKAGE).with_suffix("").parts[0]
+        if package not in ENTRANCES:
+            pairs |= {(package, package_of(module)) for module in run_time_imports(path)}
     return {(first, second) for first, second in pairs if first != second and second in layers()}
 
 
-def needed(imports: set[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Return the arrows that no longer way of arrows says already."""
+def reduced(imports: set[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return the transitive reduction of the graph, sorted."""
     below: dict[str, set[str]] = {}
     for first, second in imports:
         below.setdefault(first, set()).add(second)
 
     @cache
-    def reached(room: str) -> frozenset[str]:
-        ways = below.get(room, set())
-        return frozenset(ways).union(*map(reached, ways))
+    def reached(package: str) -> frozenset[str]:
+        imported = below.get(package, set())
+        return frozenset(imported).union(*map(reached, imported))
 
     return sorted(
         (first, second)
@@ -96,25 +90,25 @@ def needed(imports: set[tuple[str, str]]) -> list[tuple[str, str]]:
     )
 
 
-def drawing() -> Iterator[str]:
-    """Yield the lines of the Mermaid drawing."""
+def graph() -> Iterator[str]:
+    """Yield the lines of the Mermaid graph."""
     yield "```mermaid"
     yield "flowchart TD"
-    for first, second in needed(imports_between_rooms()):
+    for first, second in reduced(imports_between_packages()):
         yield f"    {first} --> {second}"
     yield "```"
 
 
 @cache
 def layers() -> dict[str, int]:
-    """Return the place of each room in the order of imports, the highest first."""
+    """Return the rank of each layer in the order of imports, 0 for the highest."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]
     order = settings["contracts"][0]["layers"]
-    return {room: place for place, layer in enumerate(order) for room in layer.split(" | ")}
+    return {name: rank for rank, layer in enumerate(order) for name in layer.split(" | ")}
 
 
 def traced(words: list[str]) -> list[tuple[str, str]]:
-    """Run a command; return the calls between modules that it makes, each once, in their order."""
+    """Run a command; return pairs of caller and called module, in the order of the first call."""
     calls: dict[tuple[str, str], None] = {}
 
     def event(frame: FrameType, what: str, _: object) -> None:
@@ -139,19 +133,15 @@ def traced(words: list[str]) -> list[tuple[str, str]]:
     return list(calls)
 
 
-def counts(calls: list[tuple[str, str]], modules: int) -> str:
-    """Return stays, returns and climbs in words."""
-    order = layers()
-    climbs = [
+def upward(calls: list[tuple[str, str]]) -> str:
+    """Return the number of calls to a higher package, and the modules of each."""
+    rank = layers()
+    found = [
         f"`{caller.removeprefix('grice.')}` to `{called.removeprefix('grice.')}`"
         for caller, called in calls
-        if order.get(room_of(called), 0) < order.get(room_of(caller), 0)
+        if rank.get(package_of(called), 0) < rank.get(package_of(caller), 0)
     ]
-    ways = f" ({'; '.join(climbs)})" if climbs else ""
-    return (
-        f"{modules} modules, {len(calls)} stays, {len(calls) - modules} returns, "
-        f"{len(climbs)} climbs{ways}."
-    )
+    return f"{len(found)} upward calls" + (f" ({'; '.join(found)})" if found else "")
 
 
 def module_of(frame: FrameType) -> str:
@@ -170,8 +160,8 @@ def importing(frame: FrameType | None) -> bool:
     return False
 
 
-def walks() -> Iterator[str]:
-    """Yield the two walks in Markdown."""
+def call_paths() -> Iterator[str]:
+    """Yield the two call paths in Markdown."""
     with TemporaryDirectory() as place:
         folder = Path(place)
         (folder / "talks.jsonl").write_text(TALKS.replace("\n ", " "), "utf-8")
@@ -185,7 +175,8 @@ def walks() -> Iterator[str]:
             calls = traced([*words, "--no-cache", "--workers", "1"])
             modules = list(dict.fromkeys(called for _, called in calls))
             command = " ".join(["grice", *words])
-            yield f"**{title}** (`{command}`): {counts(calls, len(modules))}\n"
+            counts = f"{len(modules)} modules, {len(calls)} calls between them, {upward(calls)}"
+            yield f"**{title}** (`{command}`): {counts}.\n"
             yield " → ".join(name.removeprefix("grice.") for name in modules) + "\n"
 
 
@@ -196,7 +187,7 @@ def main() -> int:
     parser.add_argument("--write", type=Path, metavar="PAGE.md")
     page = parser.parse_args().write
     page = page and page.resolve()
-    text = "\n".join([*drawing(), "", *walks()]).rstrip()
+    text = "\n".join([*graph(), "", *call_paths()]).rstrip()
     if page is None:
         print(text)
         return 0
