@@ -17,10 +17,10 @@ from grice.knowledge.extraction import (
 )
 from grice.knowledge.generative import as_fragment, plain_event
 from grice.knowledge.schema import load_schema
-from grice.metrics.engagement import surface
 from grice.models.folder import open_folder
 from grice.models.loader import ModelLoader, read_settings
 from grice.models.protocols import TaggedSpan
+from grice.models.reply_head import surface
 from grice.text.content import novelty
 from grice.text.events import event_text, reaction, read_event, written_out
 from grice.text.language import unreadable

@@ -8,20 +8,20 @@ import pytest
 import grice
 from grice.data import FeatureEvidence, Response, Turn
 from grice.errors import ModelFolderError
-from grice.metrics.engagement import (
+from grice.metrics.engagement import engagement
+from grice.models.embedded import EmbeddedEncoder
+from grice.models.folder import open_folder
+from grice.models.loader import ModelLoader, read_settings
+from grice.models.protocols import Pair
+from grice.models.reply_head import (
     SURFACE,
     Explained,
     ReplyHead,
     ReplySettings,
     Scale,
-    engagement,
     part_names,
     surface,
 )
-from grice.models.embedded import EmbeddedEncoder
-from grice.models.folder import open_folder
-from grice.models.loader import ModelLoader, read_settings
-from grice.models.protocols import Pair
 
 
 class Known:

@@ -12,10 +12,10 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from grice.metrics.engagement import Explained
 from grice.models.folder import ModelFolder
 from grice.models.loader import ModelLoader, model_type
 from grice.models.protocols import Pair
+from grice.models.reply_head import Explained
 from grice.numeric import sigmoid
 from grice_research.published_models.convert import convert_engagement, convert_ruber
 from grice_research.published_models.readers import PublishedReader, ReaderSettings

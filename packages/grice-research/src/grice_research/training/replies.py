@@ -1,4 +1,4 @@
-"""Fitting the head of a :class:`~grice.metrics.engagement.ReplyHead`.
+"""Fitting the head of a :class:`~grice.models.reply_head.ReplyHead`.
 
 Log odds of a reply being of the positive class, linear in countable features and in frozen
 vectors. Labels of several sources can be fitted together: each keeps a level of its own, and all
@@ -15,7 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grice.files import make_folder, replacing
-from grice.metrics.engagement import (
+from grice.models.folder import CardValue, check_folder, write_card
+from grice.models.mlp import Mlp
+from grice.models.protocols import Encoder, Pair, PairClassifier
+from grice.models.reply_head import (
     BLOCKS,
     Scale,
     block_sizes,
@@ -24,9 +27,6 @@ from grice.metrics.engagement import (
     reply_features,
     reply_scalars,
 )
-from grice.models.folder import CardValue, check_folder, write_card
-from grice.models.mlp import Mlp
-from grice.models.protocols import Encoder, Pair, PairClassifier
 from grice_research.training.logistic import Linear, balanced, fit_logistic
 
 Array = NDArray[np.float32]

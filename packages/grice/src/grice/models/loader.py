@@ -59,7 +59,7 @@ MODEL_TYPES = {
     "openai-chat": "grice.models.endpoint:endpoint_chat",
     "own-triples": "grice.knowledge.store:own_triples",
     "pair-head": "grice.models.ranker:pair_head",
-    "reply-head": "grice.metrics.engagement:reply_head",
+    "reply-head": "grice.models.reply_head:reply_head",
     "span-head": "grice.models.spans:span_head",
     "thread-head": "grice.metrics.coherence:thread_head",
     "transformers-classifier": "grice.models.pretrained:transformers_classifier",
