@@ -6,11 +6,7 @@ import math
 from typing import TYPE_CHECKING, Protocol
 
 from grice.data import FeatureEvidence, Judgement
-from grice.metrics.common import (
-    flag_truncated,
-    repeated_share,
-    unscorable_reply,
-)
+from grice.metrics.common import flag_truncated, repeated_share, unscorable_reply
 from grice.metrics.declaration import Example, metric
 from grice.models.protocols import Pair, Reader
 from grice.text.content import novelty
@@ -28,7 +24,7 @@ SHOWN = 5  # most features that are named as evidence
 
 
 class ReplyJudge(Reader, Protocol):
-    """Judges replies with the effect of each feature, as :class:`ReplyHead` does."""
+    """Scores replies and returns the effect of each feature."""
 
     def explain(self, pairs: Sequence[Pair]) -> list[Explained]:
         """Return for each pair the probability and its parts."""

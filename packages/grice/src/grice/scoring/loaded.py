@@ -38,15 +38,7 @@ from grice.errors import (
     plural,
     shortened,
 )
-from grice.readers.roles import (
-    ASSISTANT,
-    TOOL,
-    assistant_alone,
-    is_by,
-    role_of,
-    roles_of,
-    unspoken,
-)
+from grice.readers.roles import ASSISTANT, TOOL, assistant_alone, is_by, role_of, roles_of, unspoken
 from grice.text.markup import plain_text, thoughts
 
 if TYPE_CHECKING:
