@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import SimpleNamespace
 from urllib.parse import urlencode
 
@@ -15,13 +15,14 @@ from grice_annotate.begin import Source, begun_study, settings_of
 from grice_annotate.templates import find_templates
 
 
-def ask(app, method, path, fields=None, *, body=b"", headers=()):
+def ask(app, method, path, fields=None, *, body=b"", headers=(), fault=()):
     """Return what an application answers; fields are those of a submitted page."""
     content = urlencode(fields, doseq=True).encode() if fields else body
     path, _, query = path.partition("?")
     sent = []
 
     async def receive():
+        assert content is not None
         return {"type": "http.request", "body": content, "more_body": False}
 
     async def send(message):
@@ -33,7 +34,8 @@ def ask(app, method, path, fields=None, *, body=b"", headers=()):
         "server": ("study", 80), "client": ("study", 1),
         "headers": [(b"host", b"study"), *((a.encode(), b.encode()) for a, b in headers)],
     }  # fmt: skip
-    asyncio.run(app(scope, receive, send))
+    with suppress(fault):
+        asyncio.run(app(scope, receive, send))
     answered = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
     text = b"".join(part.get("body", b"") for part in sent[1:]).decode()
     return SimpleNamespace(status=sent[0]["status"], headers=answered, text=text)

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from grice.errors import ModelError
-from grice_annotate.begin import stance_model
+from grice_annotate.begin import opened_study, stance_model
 from stub_endpoint import StubEndpoint
 from studio import command, studio_of, talks, write
 
@@ -26,7 +26,7 @@ def study(tmp_path):
     return database
 
 
-def test_records_tasks_of_label_studio_and_a_card_are_written(study, tmp_path, capsys):
+def test_records_tasks_of_label_studio_a_card_and_agreement_are_written(study, tmp_path, capsys):
     assert command("export", "--db", study, "-o", tmp_path / "out.jsonl") == 0
     records = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     assert [len(record["ratings"]) for record in records] == [3] * 10
@@ -35,14 +35,14 @@ def test_records_tasks_of_label_studio_and_a_card_are_written(study, tmp_path, c
     assert {len(task["annotations"]) for task in tasks} == {3}
     [result] = tasks[0]["annotations"][0]["result"]
     assert (result["type"], result["from_name"]) == ("number", "overall")
+    with opened_study(str(study)) as opened:
+        opened.add_judges(["<i>|*di* [x](y)"])
     assert command("export", "--db", study, "--as", "card") == 0
     card = capsys.readouterr().out
     assert "10 tasks of 10 with all 3 judges; 30 answers of 30" in card
     assert "Read | it all." in card
+    assert r"| \<i\>\|\*di\* \[x\](y) | 0 |" in card
     assert re.search(r"quadratic kappa of ann and bo \| -?\d\.\d{3}", card)
-
-
-def test_agreement_is_shown_with_intervals_of_all_and_of_each_pair(study, capsys):
     assert command("agreement", "--db", study, "--json") == 0
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     kappas = {row["measure"]: row["estimate"] for row in rows if "kappa" in row["measure"]}
@@ -72,7 +72,7 @@ def test_a_file_of_something_else_or_another_version_is_no_study(study, tmp_path
     with sqlite3.connect(other) as connection:
         connection.execute("CREATE TABLE people (name TEXT)")
     text.write_text("no database at all, but a text that is long enough to be one" * 20)
-    new = tmp_path / "new.db"
+    new, more = tmp_path / "new.db", write(tmp_path / "more.jsonl", *talks(3))
     file = str(tmp_path / "talks.jsonl")
     for words, problem in (
         (("export", "--db", new), "no such study"),
@@ -81,6 +81,9 @@ def test_a_file_of_something_else_or_another_version_is_no_study(study, tmp_path
         (("rating", file, "--db", other), "another program"),
         (("rating", file, "--db", f"postgresql://x:secret@/x?host={tmp_path}"), "cannot be opened"),
         (("rating", file, "--db", "nothing://there"), "cannot be opened"),
+        (("issues", file, "--db", study), "the study there is one of rating"),
+        (("rating", more, "--db", study), "begun with talks.jsonl, whose content was another"),
+        (("rating", file, "--db", study, "--judges", 5), "other values of judges, guideline"),
         (("rating", tmp_path / "none.jsonl", "--db", new), "none.jsonl"),
         (("rating", file, "--db", new, "--guideline", tmp_path / "no.txt"), "no.txt"),
         (("rating", file, "--db", new, "--order", "review"), "--scores"),

@@ -32,9 +32,10 @@ def test_a_link_is_long_random_and_opens_one_judges_pages_alone(studio):
     assert min(map(len, tokens)) >= 32
     ann = studio.judges["ann"].token
     for path in ("/j/unknown", f"/o/{ann}", f"/j/{studio.judges['owner'].token}", f"/j/{ann[:-1]}"):
-        reply = ask(studio.app, "GET", path)
-        assert reply.status == 404
-        assert "belongs to nobody" in reply.text
+        for method in ("GET", "POST"):
+            reply = ask(studio.app, method, path, body=None)  # which nobody reads
+            assert reply.status == 404
+            assert "belongs to nobody" in reply.text
     task = studio.task("bo")["task"]
     assert ask(studio.app, "POST", f"/j/{ann}", {"task": task, "aspect0": 3}).status == 409
 
@@ -54,7 +55,7 @@ def test_every_text_is_escaped(template, text, tmp_path):
         )
 
 
-def test_pages_run_and_show_nothing_but_the_studys_own_files(studio):
+def test_pages_run_and_show_nothing_but_the_studys_own_files_in_no_frame(studio, monkeypatch):
     reply = ask(studio.app, "GET", studio.path("ann"))
     policy = reply.headers["content-security-policy"]
     assert "default-src 'none'" in policy
@@ -63,6 +64,17 @@ def test_pages_run_and_show_nothing_but_the_studys_own_files(studio):
     for asset in re.findall(r'(?:href|src)="(/assets/[^"]+)"', reply.text):
         assert ask(studio.app, "GET", asset).status == 200
     assert ask(studio.app, "GET", "/assets/../app.py").status == 404
+    monkeypatch.setattr(studio.study, "next", lambda _: 1 / 0)
+    for method, path, status in (
+        ("GET", studio.path("ann"), 500),
+        ("PUT", "/", 405),
+        ("GET", "/", 200),
+        ("GET", studio.path("owner"), 200),
+        ("GET", "/j/x", 404),
+    ):
+        reply = ask(studio.app, method, path, fault=ZeroDivisionError)
+        assert reply.status == status
+        assert "frame-ancestors 'none'" in reply.headers["content-security-policy"]
 
 
 @pytest.mark.parametrize("header", [("sec-fetch-site", "cross-site"), ("origin", "null"),
@@ -80,23 +92,13 @@ def test_what_another_site_sends_is_refused(studio, header):
 @pytest.mark.parametrize(
     ("body", "status"),
     [(b"x" * 300_000, 413), (b"task=\xff\xfe", 400), (b"a=1&" * 600, 400), (b"", 409),
-     (b"task=99999", 409), (b"task=-1", 409), (b"task=1%2C2", 409)],
+     (b"task=99999", 409)],
 )  # fmt: skip
 def test_a_form_that_is_none_is_refused_and_nothing_is_kept(studio, body, status):
     studio.task("ann")
     reply = ask(studio.app, "POST", studio.path("ann"), body=body)
     assert reply.status == status, reply.text
     assert studio.study.answers() == []
-
-
-def test_a_page_that_lacks_an_answer_comes_back_with_what_was_filled_in(tmp_path):
-    file = write(tmp_path / "talks.jsonl", *talks(1))
-    aspects = ("relevance", "sensibleness")
-    with studio_of(tmp_path / "s.db", "rating", [file], aspects=aspects) as studio:
-        reply = studio.answer("ann", aspect0=4)
-        assert reply.status == 422
-        assert "choose 1 to 5 for sensibleness" in reply.text
-        assert re.search(r'id="aspect0-4"[^>]*checked', reply.text)
 
 
 def test_a_judge_goes_back_and_changes_the_last_answer(studio):
@@ -113,6 +115,7 @@ def test_a_judge_goes_back_and_changes_the_last_answer(studio):
 def test_the_owner_sees_progress_adds_judges_sets_aside_and_settles(studio):
     rates = {"ann": 1, "bo": 5}
     studio.all_answer(lambda name, _: {"aspect0": rates[name]}, ["ann", "bo"])
+    assert "no task left for you" in studio.page("ann")
     owner = studio.path("owner")
     page = studio.page("owner")
     assert "<b>3</b> of 3 tasks are done" in page
@@ -130,17 +133,12 @@ def test_the_owner_sees_progress_adds_judges_sets_aside_and_settles(studio):
     assert ask(studio.app, "POST", owner, {"action": "drop"}).status == 400
 
 
-def test_a_page_says_when_nothing_is_left(studio):
-    studio.all_answer(lambda *_: {"aspect0": 3})
-    assert "no task left for you" in studio.page("cy")
-    studio.study.pause(paused=True)
-    assert "paused" in studio.page("ann")
-
-
 def test_a_full_disk_is_said_and_the_answer_can_be_sent_again(studio):
     def full(_connection):
         raise sqlalchemy.exc.OperationalError("", {}, Exception("database or disk is full"))
 
+    with studio.study.database.reading() as connection:  # an answer is on disk when it is thanked
+        assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 2
     task, engine = studio.task("ann")["task"], studio.study.database._engine
     fields = {"task": task, "aspect0": 3}
     sqlalchemy.event.listen(engine, "commit", full)

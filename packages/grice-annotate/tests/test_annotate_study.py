@@ -1,54 +1,49 @@
 import os
-import pwd
 import shutil
 import subprocess
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
+from urllib.parse import urlencode
 
 import pytest
+import sqlalchemy
 
+from grice_annotate.export import data_card, label_studio
 from grice_annotate.records import AnswerError
-from studio import refused, studio_of, talks, write
+from grice_annotate.study import Study
+from grice_annotate.templates import Submitted
+from studio import ask, studio_of, talks, write
 
 
 @pytest.fixture(scope="module")
 def postgres():
     """Start a server of our own, reached by a socket in a folder, and give its address."""
-    psycopg = pytest.importorskip("psycopg")
     places = [*map(str, Path("/usr/lib/postgresql").glob("*/bin")), os.environ["PATH"]]
-    found = shutil.which("initdb", path=os.pathsep.join(places))
-    if found is None:
+    program = shutil.which("pg_ctl", path=os.pathsep.join(places))
+    if program is None:
         pytest.skip("PostgreSQL is not installed")
-    programs = Path(found).parent
     folder = Path(tempfile.mkdtemp(prefix="grice-"))  # folders of pytest are closed to others
-    options = {}
+    options = {"cwd": folder, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     if os.geteuid() == 0:  # the server refuses to run as root
         try:
-            user = pwd.getpwnam("postgres")
-        except KeyError:
+            shutil.chown(folder, "postgres", "postgres")
+        except LookupError:
             pytest.skip("PostgreSQL runs as no root, and there is no user postgres")
-        os.chown(folder, user.pw_uid, user.pw_gid)
-        options = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
-    options |= {"cwd": folder, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    words = [programs / "initdb", "-D", folder / "data", "-U", "grice", "-A", "trust", "--no-sync"]
-    if subprocess.run(words, check=False, **options).returncode:
+        options |= {"user": "postgres", "group": "postgres", "extra_groups": []}
+
+    def failed(*words):
+        words = [program, "-D", folder / "data", *words]
+        return subprocess.run(words, check=False, **options).returncode
+
+    if failed("init", "-o", "-U grice -A trust --no-sync"):
         pytest.skip("PostgreSQL could not begin")
-    words = [programs / "postgres", "-D", folder / "data", "-k", folder, "-h", "", "-F"]
-    server = subprocess.Popen(words, **options)
-    deadline = time.monotonic() + 30
-    url = f"postgresql://grice@/postgres?host={folder}"
-    while True:  # there is a socket before the server answers at it
-        try:
-            psycopg.connect(url).close()
-            break
-        except psycopg.OperationalError:
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
-    yield url
-    server.terminate()
-    server.wait(30)
+    assert not failed("start", "-w", "-o", f"-k {folder} -h '' -F")
+    yield f"postgresql://grice@/postgres?host={folder}"
+    assert not failed("stop", "-m", "immediate")
     shutil.rmtree(folder)
 
 
@@ -67,18 +62,12 @@ def database(request, tmp_path):
     yield url
 
 
-def rate(_, __):
-    return {"aspect0": 4}
-
-
-def test_each_item_is_answered_by_as_many_judges_as_wanted_and_by_nobody_twice(database, tmp_path):
-    file = write(tmp_path / "talks.jsonl", *talks(7))
-    names = ("ann", "bo", "cy", "di", "eve")
-    with studio_of(database, "rating", [file], names, judges=3) as studio:
-        assert studio.all_answer(rate) == 7 * 3
-        answers = studio.study.answers()
-        assert len({(answer.task, answer.judge) for answer in answers}) == 21
-        assert all(len(record["ratings"]) == 3 for record in studio.records())
+@pytest.fixture
+def clock(monkeypatch):
+    """Give a clock that a test sets."""
+    clock = SimpleNamespace(now=time.time())
+    monkeypatch.setattr(time, "time", lambda: clock.now)
+    return clock
 
 
 def test_a_failed_check_sets_the_answers_before_it_aside_and_others_give_them_again(
@@ -95,34 +84,82 @@ def test_a_failed_check_sets_the_answers_before_it_aside_and_others_give_them_ag
     with studio_of(database, "rating", [file], ("ann", "bo"), **settings) as studio:
         checks = [task for task in studio.study.tasks() if task.expected]
         assert [task.judges for task in checks] == [0, 0]
-        wrong = {"aspect0": 1 if checks[0].expected["overall"] != 1 else 2}
-        for _ in range(3):
-            assert studio.answer("ann", aspect0=5).status == 303
-        assert studio.task("ann")["key"].startswith("check:")
-        assert studio.answer("ann", **wrong).status == 303
-        assert studio.records() == []
+        wrong = {"aspect0": 1 if checks[1].expected["overall"] != 1 else 2}
+        for sent in ({"aspect0": checks[0].expected["overall"]}, wrong):
+            for _ in range(3):
+                last = studio.task("ann")["task"]
+                assert studio.answer("ann", aspect0=5).status == 303
+            assert studio.task("ann")["key"].startswith("check:")
+            assert studio.answer("ann", **sent).status == 303
+        assert len(studio.records()) == 3  # those before the check that was passed stay
         assert sum(answer.set_aside for answer in studio.study.answers()) == 4
+        with pytest.raises(AnswerError, match="was set aside"):
+            studio.study.submit(studio.judges["ann"], last, {"overall": 4}, change=True)
         studio.all_answer(choose, ["bo"])
-        assert [record["annotators"] for record in studio.records()] == [["bo"]] * 6
+        judges = sorted(record["annotators"] for record in studio.records())
+        assert judges == [["ann"]] * 3 + [["bo"]] * 3
 
 
 def test_a_task_whose_time_is_over_goes_to_somebody_else_and_comes_back_if_nobody_takes_it(
-    database, tmp_path
+    database, clock, tmp_path
 ):
     file = write(tmp_path / "talks.jsonl", *talks(1))
-    with studio_of(database, "rating", [file], judges=1, minutes=1e-4) as studio:
+    with studio_of(database, "rating", [file], judges=1, minutes=1) as studio:
         first = studio.task("ann")["task"]
-        time.sleep(0.05)
-        assert studio.task("bo")["task"] == first
-        time.sleep(0.05)
-        assert studio.task("ann")["task"] == first
-        time.sleep(0.05)
+        assert studio.task("bo")["task"] is None
+        for name in ("bo", "ann"):
+            clock.now += 61
+            assert studio.task(name)["task"] == first
+        clock.now += 61
         ann, bo = studio.judges["ann"], studio.judges["bo"]
         studio.study.submit(ann, first, {"overall": 2})  # late, but nobody else has answered
         studio.task("cy")
         with pytest.raises(AnswerError, match="time for this task was over"):
             studio.study.submit(bo, first, {"overall": 5})
         assert [record["ratings"] for record in studio.records()] == [[2]]
+
+
+def test_an_answer_has_no_seconds_if_the_clock_was_set_back(clock, tmp_path):
+    file = write(tmp_path / "talks.jsonl", *talks(1))
+    with studio_of(tmp_path / "s.db", "rating", [file]) as studio:
+        for name, seconds in (("ann", -3600), ("bo", 60)):
+            studio.task(name)
+            clock.now += seconds
+            studio.answer(name, aspect0=3)
+        [task] = label_studio(studio.study)
+        assert [each["lead_time"] for each in task["annotations"]] == [None, 60]
+        assert "| ann | 1 | 0 | 0 of 0 |  |" in data_card(studio.study)
+        assert "60 s" in studio.page("owner")
+
+
+def test_a_try_counts_before_the_model_is_asked_in_any_window(database, clock, tmp_path):
+    file = write(tmp_path / "t.jsonl", {"id": "t", "topic": "Zoos", "stance": "counter"})
+    with studio_of(database, "stance", [file], ("ann",), judges=1, tries=2) as studio:
+        study, asked = studio.study, []
+        given = study.next(studio.judges["ann"])
+
+        def post(place):
+            process = Study(study.database, study.template, study.settings, predict)
+            form = {"belief": [f"belief {place}"], "argument": ["argument"]}
+            return study.template.answer(Submitted(form, process.page(given)))
+
+        def predict(belief, _):
+            asked.append(belief)
+            if len(asked) < 4:
+                with suppress(AnswerError):  # the page is sent again while the model is asked
+                    post(len(asked))
+            return "counter"
+
+        with pytest.raises(AnswerError, match="you have 1 try left"):
+            post(0)
+        assert asked == ["belief 0", "belief 1"]
+        study.predict = predict
+        clock.now += 7200  # the task is late, and given again
+        tried = studio.task("ann")["draft"]["tries"]
+        assert [each["predicted"] for each in tried] == ["counter"] * 2
+        assert studio.answer("ann", belief="belief 2", argument="argument").status == 303
+        [record] = studio.records()
+        assert (record["belief"], record["fooled"], len(asked)) == ("belief 1", False, 2)
 
 
 def test_two_windows_of_one_judge_show_one_task_and_keep_one_answer(database, tmp_path):
@@ -154,28 +191,53 @@ def test_judges_who_answer_at_once_leave_no_task_with_too_many_answers(database,
         assert len(answers) == len({(each.task, each.judge) for each in answers}) == 20
 
 
+def test_what_no_database_holds_is_no_link_number_or_name(database, tmp_path):
+    file = write(tmp_path / "talks.jsonl", *talks(1))
+    with studio_of(database, "rating", [file]) as studio:
+        app, judge, owner = studio.app, studio.path("ann"), studio.path("owner")
+        task = studio.task("ann")["task"]
+        for number in ("²", 2**31, 2**63, "9" * 5000, -1, "1,2", "\0"):
+            aside = {"action": "set_aside", "judge": number}
+            assert ask(app, "POST", judge, {"task": number, "aspect0": 3}).status == 409
+            assert ask(app, "GET", f"{owner}/task/{number}").status == 404
+            assert ask(app, "POST", owner, aside).status == 400
+            page = studio.page("ann", f"?{urlencode({'task': number})}")
+            assert f'name="task" value="{task}"' in page
+        for name, status in (("a\0b", 400), ("a\nb", 400), ("a" * 65, 400), ("a" * 64, 303)):
+            assert ask(app, "POST", owner, {"action": "add", "name": name}).status == status
+        assert ask(app, "GET", "/j/\0").status == 404
+        assert len(studio.study.judges()) == 5
+
+
+def test_a_study_whose_creation_is_ended_is_begun_whole_by_the_same_command(database, tmp_path):
+    file = write(tmp_path / "talks.jsonl", *talks(1))
+
+    def end(*_):
+        executed.append(place)
+        if len(executed) == place:
+            raise KeyboardInterrupt
+
+    sqlalchemy.event.listen(sqlalchemy.Engine, "before_cursor_execute", end)
+    for place in range(1, 40):  # noqa: B007 - the statement that is not executed
+        executed = []
+        with suppress(KeyboardInterrupt), studio_of(database, "rating", [file], ()):
+            pass
+    sqlalchemy.event.remove(sqlalchemy.Engine, "before_cursor_execute", end)
+    assert len(executed) < place
+    with studio_of(database, "rating", [file], ()) as studio:
+        assert "<b>0</b> of 1 tasks are done" in studio.page("owner")
+
+
 def test_a_study_is_paused_and_goes_on_where_it_was(database, tmp_path):
     file = write(tmp_path / "talks.jsonl", *talks(2))
     with studio_of(database, "rating", [file], judges=1) as studio:
         studio.answer("ann", aspect0=1)
         studio.study.pause(paused=True)
         assert studio.task("bo") == {"task": None, "paused": True}
+        assert "come back to this link later" in studio.page("bo")
         links = {name: judge.token for name, judge in studio.judges.items()}
     with studio_of(database, "rating", [file], judges=1) as studio:
         assert {name: judge.token for name, judge in studio.judges.items()} == links
         studio.study.pause(paused=False)
-        assert studio.all_answer(rate) == 1
+        assert studio.all_answer(lambda *_: {"aspect0": 4}) == 1
         assert len(studio.records()) == 2
-
-
-def test_another_study_in_the_same_database_is_refused(database, tmp_path):
-    file = write(tmp_path / "talks.jsonl", *talks(2))
-    with studio_of(database, "rating", [file]):
-        pass
-    other = write(tmp_path / "other.jsonl", *talks(3))
-    for template, files, settings, problem in (
-        ("issues", [file], {}, "one of rating"),
-        ("rating", [other], {}, "begun with talks.jsonl"),
-        ("rating", [file], {"judges": 5}, "other values of judges"),
-    ):
-        refused(problem, database, template, files, **settings)

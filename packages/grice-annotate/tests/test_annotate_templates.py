@@ -4,6 +4,7 @@ from collections import Counter
 
 import pytest
 
+from grice.errors import ModelError
 from grice_annotate.agreement import agreement_of
 from grice_tasks.explagraphs.check import check_graph
 from studio import ask, refused, studio_of, talks, write
@@ -122,6 +123,9 @@ def test_graphs_are_checked_while_written_verified_without_the_argument_and_refi
         assert ask(studio.app, "POST", studio.path("ann"), short).status == 422
         assert studio.answer("ann", **fields_of(FACTS)).status == 303
         assert studio.task("ann")["task"] is None
+        changed = {"task": task, "change": 1, **fields_of(FACTS[::-1])}
+        reply = ask(studio.app, "POST", studio.path("ann"), changed)
+        assert (reply.status, "others have gone on" in reply.text) == (422, True)
         page = studio.page("bo")
         assert SAMPLE["belief"] in page
         assert SAMPLE["argument"] not in page
@@ -141,23 +145,28 @@ def test_graphs_are_checked_while_written_verified_without_the_argument_and_refi
 def test_a_writer_has_so_many_tries_to_fool_the_model_and_others_say_the_stance(tmp_path):
     file = write(tmp_path / "t.jsonl", {"id": "t", "topic": "Zoos", "stance": "counter"})
     with studio_of(tmp_path / "s.db", "stance", [file], ("ann", "bo"), judges=1, tries=3) as studio:
-        studio.study.predict = lambda _, argument: "support" if "fool" in argument else "counter"
+
+        def predict(_, argument):
+            if argument == "Down.":
+                raise ModelError("cannot be reached")
+            return "support" if "fool" in argument else "counter"
+
+        studio.study.predict = predict
         reply = studio.answer("ann", belief="Zoos are good.", argument="No.")
         assert reply.status == 422
         assert "you have 2 tries left" in reply.text
         assert "Zoos are good. / No.: <b>counter</b>" in studio.page("ann")
         assert studio.answer("ann", belief="Zoos are good.", argument="").status == 422
+        task = studio.task("ann")["task"]
+        reply = studio.answer("ann", belief="Zoos are good.", argument="Down.")
+        assert (reply.status, "did not answer" in reply.text) == (422, True)
         reply = studio.answer("ann", belief="Zoos are good.", argument="A fool says so.")
         assert reply.status == 303
+        changed = {"task": task, "change": 1, "belief": "Zoos.", "argument": "A new fool."}
+        assert ask(studio.app, "POST", studio.path("ann"), changed).status == 422
         assert studio.answer("bo", stance="counter").status == 303
         [record] = studio.records()
     assert (record["fooled"], len(record["tries"]), record["stance"]) == (True, 2, "counter")
-    with studio_of(tmp_path / "u.db", "stance", [file], ("ann",), judges=1, tries=2) as studio:
-        studio.study.predict = lambda *_: "counter"
-        studio.answer("ann", belief="Zoos are good.", argument="No.")
-        assert studio.answer("ann", belief="Zoos are good.", argument="Never.").status == 303
-        [record] = studio.records()
-    assert (record["fooled"], len(record["tries"])) == (False, 2)
 
 
 PAIRS = [["one"], [], "x", ["a", 3], ["a", " "], None]

@@ -12,17 +12,16 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qs
 
 from anyio import CapacityLimiter, to_thread
-from msgspec.structs import replace
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from grice.data import json_line
-from grice.errors import OutputError
+from grice.errors import InputError, OutputError
 from grice.report.html import hashes
 from grice_annotate.export import data_card, records
-from grice_annotate.records import AnswerError, TryAgainError
+from grice_annotate.records import AnswerError
 from grice_annotate.templates import Page, Submitted
 from grice_annotate.views import Views
 from grice_tasks.explagraphs.drawing import STYLE
@@ -41,6 +40,8 @@ if TYPE_CHECKING:
 BODY = 256 << 10
 """Bytes of a submitted page."""
 FIELDS = 500
+LONGEST_NUMBER = 10
+"""Digits that no number of a task or judge has; PostgreSQL holds none above 2³¹."""
 HEADERS = {
     "Content-Security-Policy": (
         f"default-src 'none'; script-src 'self'; style-src 'self' {hashes([STYLE])}; "
@@ -81,12 +82,13 @@ def application(study: Study) -> Starlette:
             ("o", "", "POST", _act),
             ("o", "/answers.jsonl", "GET", _answers),
             ("o", "/card.md", "GET", _card),
-            ("o", "/task/{task:int}", "GET", _disputed),
-            ("o", "/task/{task:int}", "POST", _adjudicate),
+            ("o", "/task/{task}", "GET", _disputed),
+            ("o", "/task/{task}", "POST", _adjudicate),
         )
     ]
     routes += [Route("/assets/{name}", partial(_asset)), Route("/", partial(_no_link, views))]
-    return Starlette(routes=routes, exception_handlers={HTTPException: partial(_refused, views)})
+    refused = partial(_refused, views)
+    return Starlette(routes=routes, exception_handlers={HTTPException: refused, Exception: refused})
 
 
 def pages_of(study: Study) -> dict[str, str]:
@@ -106,18 +108,16 @@ async def _handled(
     who: str,
     request: HTTPRequest,
 ) -> Response:
-    """Return what a path answers to whose link it is."""
+    """Return what a path answers to whose link it is; nobody else's request is read any further."""
     form: Form = {}
+    token = request.path_params["token"]
+    judge = await to_thread.run_sync(study.judge, token, limiter=threads)
+    if judge is None or judge.owner != (who == "o"):
+        raise HTTPException(404, "This link belongs to nobody in this study. Ask for yours.")
     if request.method == "POST":
         _check_site(request)
         form = await _form(request)
-
-    def answered() -> Response:
-        judge = study.judge(request.path_params["token"])
-        if judge is None or judge.owner != (who == "o"):
-            raise HTTPException(404, "This link belongs to nobody in this study. Ask for yours.")
-        return handler(study, views, judge, request, form)
-
+    answered = partial(handler, study, views, judge, request, form)
     try:
         response = await to_thread.run_sync(answered, limiter=threads)
     except OutputError:
@@ -147,10 +147,15 @@ async def _form(request: HTTPRequest) -> Form:
         raise HTTPException(400, "This is no form of a page of this study.") from None
 
 
+def _number(text: str) -> int:
+    """Return the number of a task or judge; 0, which none has, for text that is no number."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) < LONGEST_NUMBER else 0
+
+
 def _show(study: Study, views: Views, judge: Judge, request: HTTPRequest, _: Form) -> Response:
     """Return the task before a judge, or an answered one to change."""
-    number = request.query_params.get("task", "")
-    given = study.given(judge, int(number)) if number.isdigit() else study.next(judge)
+    number = _number(request.query_params.get("task", ""))
+    given = (study.given(judge, number) if number else None) or study.next(judge)
     if request.headers.get("accept") == "application/json":
         return JSONResponse(views.task_data(given))
     if given is None:
@@ -164,19 +169,15 @@ def _submit(study: Study, views: Views, judge: Judge, _: HTTPRequest, form: Form
     try:
         value = study.template.answer(Submitted(form, study.page(given)))
         study.submit(judge, given.task.id, value, change=change)
-    except TryAgainError as again:
-        study.keep_draft(judge, given.task.id, again.draft)
-        given = replace(given, draft=again.draft)
-        return HTMLResponse(views.task(given, form=form, problem=str(again)), 422)
     except AnswerError as error:
+        given = study.given(judge, given.task.id) or given  # with what was tried now
         return HTMLResponse(views.task(given, form=form, problem=str(error)), 422)
     return RedirectResponse(f"/j/{judge.token}", 303)
 
 
 def _given(study: Study, judge: Judge, form: Form) -> tuple[Given, bool]:
     """Return the task that a form answers, and whether it changes an earlier answer."""
-    number = form.get("task", [""])[0]
-    given = study.given(judge, int(number)) if number.isdigit() else None
+    given = study.given(judge, _number(form.get("task", [""])[0]))
     if given is None:
         raise HTTPException(409, "This task was not given to you. Open your link and go on.")
     return given, "change" in form
@@ -199,10 +200,13 @@ def _act(study: Study, _: Views, judge: Judge, __: HTTPRequest, form: Form) -> R
         case "resume":
             study.pause(paused=False)
         case "add":
-            names = [name.strip()[:64] for name in form.get("name", [""])[0].split(",")]
-            study.add_judges([name for name in names if name])
-        case "set_aside" if (number := form.get("judge", [""])[0]).isdigit():
-            study.set_aside(int(number))
+            names = [name.strip() for name in form.get("name", [""])[0].split(",")]
+            try:
+                study.add_judges([name for name in names if name])
+            except InputError as error:
+                raise HTTPException(400, str(error)) from None
+        case "set_aside" if number := _number(form.get("judge", [""])[0]):
+            study.set_aside(number)
         case other:
             raise HTTPException(400, f"{other[:40]!r} is nothing that can be done here.")
     return RedirectResponse(f"/o/{judge.token}", 303)
@@ -219,7 +223,7 @@ def _card(study: Study, _: Views, __: Judge, ___: HTTPRequest, ____: Form) -> Re
 
 
 def _task(study: Study, request: HTTPRequest) -> Task:
-    if (task := study.task(request.path_params["task"])) is None:
+    if (task := study.task(_number(request.path_params["task"]))) is None:
         raise HTTPException(404, "There is no such task.")
     return task
 
@@ -235,7 +239,7 @@ def _adjudicate(
     task = _task(study, request)
     try:
         value = study.template.answer(Submitted(form, Page(task, judge, study.settings)))
-    except (AnswerError, TryAgainError) as error:
+    except AnswerError as error:
         return HTMLResponse(views.disputed(task, judge, problem=str(error)), 422)
     study.adjudicate(task.id, value)
     return RedirectResponse(f"/o/{judge.token}", 303)

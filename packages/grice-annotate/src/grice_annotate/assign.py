@@ -103,19 +103,17 @@ def next_task(
     if number is None:
         return None
     chosen = connection.execute(sa.select(tasks).where(tasks.c.id == number)).one()
-    connection.execute(  # it may be one that this judge was given and did not answer in time
-        assignments.delete().where(assignments.c.task == number, assignments.c.judge == judge.id)
-    )
-    connection.execute(
-        assignments.insert().values(
-            task=number,
-            judge=judge.id,
-            state="open",
-            given=now,
-            block=checked,
-            proposed=judge.proposals and chosen.proposal is not None,
-        )
-    )
+    of = {"task": number, "judge": judge.id}
+    given = {
+        "state": "open",
+        "given": now,
+        "block": checked,
+        "proposed": judge.proposals and chosen.proposal is not None,
+    }
+    # It may be one that this judge was given and did not answer in time; what was tried counts.
+    again = assignments.update().filter_by(**of).values(**given)
+    if not connection.execute(again).rowcount:
+        connection.execute(assignments.insert().values(**of, **given))
     connection.execute(tasks.update().where(tasks.c.id == number).values(taken=tasks.c.taken + 1))
     return open_task(connection, judge.id)
 

@@ -8,7 +8,6 @@ import time
 from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
-from threading import Lock
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
@@ -22,7 +21,7 @@ from grice.files import cache_folder
 from grice.models.loader import ModelLoader, default_workers
 from grice.models.protocols import Chat, ChatRequest, Message, Unanswered
 from grice_annotate.assign import bins
-from grice_annotate.database import Database, studies, task_row, tasks
+from grice_annotate.database import Database, metadata, studies, task_row, tasks
 from grice_annotate.records import Settings
 from grice_annotate.study import OWNER, Study
 from grice_annotate.templates import find_templates
@@ -192,8 +191,8 @@ def begin(
     count = -(-len(fresh) // between) if between else 0
     checks = template.checks(count, fresh, settings)
     study = Study(database, template, settings)
-    database.create()
-    with database.writing() as connection:
+    with database.writing() as connection:  # a study is there as a whole, with its owner, or not
+        metadata.create_all(connection)
         for place, task in [*ordered, *((len(fresh) + i, task) for i, task in enumerate(checks))]:
             number = None if numbers is None or place >= len(fresh) else numbers[place]
             connection.execute(
@@ -209,7 +208,7 @@ def begin(
                 paused=False,
             )
         )
-    study.add_judges([OWNER])
+        study.link(connection, OWNER)
     return study
 
 
@@ -293,19 +292,12 @@ class _Stance(msgspec.Struct):
 
 @contextmanager
 def stance_model(reference: str) -> Iterator[Predict]:
-    """Give what says the stance of an argument to a belief; requests wait for each other."""
-    lock = Lock()
+    """Give what says the stance of an argument to a belief, for one request at a time."""
     with ModelLoader(mode="fast", workers=default_workers(), cache=cache_folder()) as models:
         if reference.startswith("openai:"):
-            ask = partial(_asked, models.load(reference, Chat))
+            yield partial(_asked, models.load(reference, Chat))
         else:
-            ask = partial(_predicted, models.load(reference, GraphPredictor))
-
-        def predict(belief: str, argument: str) -> str:
-            with lock:
-                return ask(belief, argument)
-
-        yield predict
+            yield partial(_predicted, models.load(reference, GraphPredictor))
 
 
 @contextmanager

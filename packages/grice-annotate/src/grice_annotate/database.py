@@ -121,11 +121,6 @@ class Database:
             )
         return version is not None
 
-    def create(self) -> None:
-        """Make the tables that are not there."""
-        with self._failing(), self._engine.begin() as connection:
-            metadata.create_all(connection)
-
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
         """Give a connection that reads one state of the study."""
@@ -214,6 +209,8 @@ PREVIOUS = (
     .limit(1)
 )
 """The task that a judge answered last."""
+FOLLOWER = sa.select(tasks.c.id).where(tasks.c.parent == _task).limit(1)
+"""A task that was made of the answers to another."""
 DONE = _count.select_from(assignments).where(_mine, assignments.c.answer.is_not(None))
 """Number of tasks a judge has answered."""
 CHECKED = _count.select_from(assignments.join(tasks)).where(_done, tasks.c.judges == 0)
@@ -282,7 +279,7 @@ def answer_of(row: sa.Row[Any]) -> Answer:
         task=row.task,
         judge=row.judge,
         value=decoded(row.answer),
-        seconds=row.seconds or 0.0,
+        seconds=row.seconds,
         saved=row.saved or 0.0,
         proposed=row.proposed,
         set_aside=row.state == "set_aside",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from statistics import median
 from typing import TYPE_CHECKING
@@ -56,6 +57,7 @@ def progress_of(study: Study, tasks: Sequence[Task], answers: Sequence[Answer]) 
         mine = [answer for answer in answers if answer.judge == judge.id]
         checks = [answer for answer in mine if answer.task in expected]
         rated = [answer for answer in mine if answer.task not in expected]
+        times = [answer.seconds for answer in rated if answer.seconds is not None]
         if not judge.owner:
             judges.append(
                 JudgeProgress(
@@ -66,7 +68,7 @@ def progress_of(study: Study, tasks: Sequence[Task], answers: Sequence[Answer]) 
                     set_aside=sum(answer.set_aside for answer in rated),
                     checks=len(checks),
                     passed=sum(answer.value == expected[answer.task] for answer in checks),
-                    seconds=median(answer.seconds for answer in rated) if rated else None,
+                    seconds=median(times) if times else None,
                 )
             )
     return Progress(
@@ -121,7 +123,7 @@ def label_studio(study: Study) -> Iterator[dict[str, Json]]:
                 {
                     "completed_by": names[answer.judge],
                     "created_at": _when(answer.saved),
-                    "lead_time": round(answer.seconds, 3),
+                    "lead_time": answer.seconds and round(answer.seconds, 3),
                     "result": _result(study, answer.value),
                 }
                 for answer in answers.get(task.id, [])
@@ -157,7 +159,7 @@ def data_card(study: Study) -> str:
         f"# Data card: {study.template.about}",
         "",
         f"- Template: `{study.template.name}`",
-        *(f"- Source: `{name}`, sha256 {digest}" for name, digest in study.source().items()),
+        *(f"- Source: {_cell(name)}, sha256 {digest}" for name, digest in study.source().items()),
         f"- {plural(progress.done, 'task')} of {progress.tasks} with all "
         f"{plural(settings.judges, 'judge')}; {plural(progress.answers, 'answer')} of "
         f"{progress.wanted}",
@@ -188,7 +190,8 @@ def data_card(study: Study) -> str:
     for row in agreement_of(study.template, tasks, answers, names):
         estimate = row.estimate
         if estimate is None:
-            rows.append(f"| {_cell(row.column)} | {row.measure} | | {_cell(row.note or '')} | |")
+            measure, note = _cell(row.measure), _cell(row.note or "")
+            rows.append(f"| {_cell(row.column)} | {measure} | | {note} | |")
             continue
         bounds = f"{estimate.low:.2f} to {estimate.high:.2f}" if estimate.interval else ""
         measure = _cell(row.measure)
@@ -200,7 +203,8 @@ def data_card(study: Study) -> str:
 
 
 def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")
+    """Return text on one line whose characters mean nothing in Markdown or HTML."""
+    return re.sub(r"([\\`*_\[\]<>&|~#!])", r"\\\1", " ".join(text.split()))
 
 
 def _when(seconds: float) -> str:

@@ -77,6 +77,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """The answer of a judge to a task.
 
     Attributes:
+        seconds: From the page to the answer; None if the clock was set back meanwhile.
         saved: Seconds since 1970.
         proposed: Whether the judge was shown a proposal.
         set_aside: Whether it counts no longer: the judge failed an attention check, or the owner
@@ -86,7 +87,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     task: int
     judge: int
     value: Json
-    seconds: float
+    seconds: float | None
     saved: float
     proposed: bool = False
     set_aside: bool = False
@@ -103,12 +104,4 @@ class Judge(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AnswerError(Exception):
-    """An answer that cannot be taken; the message says what to do."""
-
-
-class TryAgainError(Exception):
-    """An answer that is kept as a draft, because the judge may improve it."""
-
-    def __init__(self, message: str, draft: Json) -> None:
-        super().__init__(message)
-        self.draft = draft
+    """An answer that is not taken; the message says what to do."""

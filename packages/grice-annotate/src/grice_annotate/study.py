@@ -9,22 +9,27 @@ from __future__ import annotations
 import random
 import secrets
 import time
-from typing import TYPE_CHECKING
+from functools import partial
+from threading import Lock
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import sqlalchemy as sa
 
 from grice.data import Json
+from grice.errors import GriceError, InputError
 from grice_annotate.assign import next_task, open_task, return_late, set_aside
 from grice_annotate.database import (
     ASSIGNED,
     DONE,
+    FOLLOWER,
     JUDGE,
     PREVIOUS,
     Database,
     answer_of,
     assignments,
     decoded,
+    encoded,
     judge_of,
     judges,
     studies,
@@ -42,6 +47,9 @@ if TYPE_CHECKING:
     from grice_annotate.templates._template import Predict
 
 OWNER = "owner"
+LONGEST = 64
+"""Characters of a pseudonym."""
+ANSWERED = "you have answered this task in another window, and that answer stays"
 
 
 class Given(msgspec.Struct, frozen=True):
@@ -68,30 +76,41 @@ class Study:
         self.template = template
         self.settings = settings
         self.predict = predict
+        self._asking = Lock()
 
     def page(self, given: Given) -> Page:
         """Return the page of a task."""
-        return Page(given.task, given.judge, self.settings, given.draft, self.predict)
+        attempt = partial(self._attempt, given, self.predict) if self.predict else None
+        return Page(given.task, given.judge, self.settings, given.draft, attempt)
 
-    def add_judges(self, names: Sequence[str]) -> list[Judge]:
-        """Return new judges, each with a link of their own; a name that is there stays as it is.
+    def add_judges(self, names: Sequence[str]) -> None:
+        """Give a link to each judge who has none yet.
 
-        Whether a judge sees proposals is drawn by the seed and the name.
+        Raises:
+            InputError: A name is empty, too long, or holds what cannot be shown.
         """
+        for name in names:
+            if not (name.isprintable() and 0 < len(name) <= LONGEST):
+                raise InputError(
+                    f"judge {name[:80]!r}: 1 to {LONGEST} characters that can be shown"
+                )
         with self.database.writing() as connection:
             known = set(connection.scalars(sa.select(judges.c.name)))
-            fresh = [name for name in dict.fromkeys(names) if name not in known]
-            for name in fresh:
-                draw = random.Random(f"{self.settings.seed} {name}")
-                connection.execute(
-                    judges.insert().values(
-                        name=name,
-                        token=secrets.token_urlsafe(24),
-                        owner=name == OWNER,
-                        proposals=draw.random() < 0.5,
-                    )
-                )
-        return [judge for judge in self.judges() if judge.name in fresh]
+            for name in dict.fromkeys(names):
+                if name not in known:
+                    self.link(connection, name)
+
+    def link(self, connection: sa.Connection, name: str) -> None:
+        """Keep a new judge; the seed and the name determine whether they see proposals."""
+        draw = random.Random(f"{self.settings.seed} {name}")
+        connection.execute(
+            judges.insert().values(
+                name=name,
+                token=secrets.token_urlsafe(24),
+                owner=name == OWNER,
+                proposals=draw.random() < 0.5,
+            )
+        )
 
     def judges(self) -> list[Judge]:
         """Return everybody with a link, the owner first."""
@@ -100,6 +119,8 @@ class Study:
 
     def judge(self, token: str) -> Judge | None:
         """Return whose link it is."""
+        if not token.isprintable():  # PostgreSQL compares no text with NUL
+            return None
         with self.database.reading() as connection:
             row = connection.execute(JUDGE, {"token": token}).first()
         return None if row is None else judge_of(row)
@@ -146,35 +167,28 @@ class Study:
 
     def submit(self, judge: Judge, task: int, value: Json, *, change: bool = False) -> None:
         """Keep an answer; it is durable when this returns."""
-        encoded = msgspec.json.encode(value).decode()
+        answer = msgspec.json.encode(value).decode()
         with self.database.writing() as connection:
-            row = connection.execute(ASSIGNED, {"task": task, "judge": judge.id}).first()
-            if row is None or row.state == "excluded":
-                raise AnswerError("this task was not given to you; go on with the next")
+            row = _assigned(connection, judge, task)
             if row.state == "late":
-                if row.taken >= row.judges > 0:
-                    raise AnswerError(
-                        "the time for this task was over and others have answered it; go on with "
-                        "the next"
-                    )
                 connection.execute(
                     tasks.update().where(tasks.c.id == task).values(taken=tasks.c.taken + 1)
                 )
             elif row.state != "open" and not change:
-                if row.answer == encoded:
+                if row.answer == answer:
                     return
-                raise AnswerError(
-                    "you have answered this task in another window, and that answer stays; "
-                    "go back to it to change it"
-                )
+                raise AnswerError(f"{ANSWERED}; go back to it to change it")
             if row.state == "set_aside":
                 raise AnswerError("this answer was set aside and cannot be changed")
+            if row.state == "answered" and connection.scalar(FOLLOWER, {"task": task}):
+                raise AnswerError("others have gone on from this answer; it cannot be changed")
             now = time.time()
-            seconds = row.seconds if row.state == "answered" else now - row.given
+            took = now - row.given if now >= row.given else None  # not known: the clock was set
+            seconds = row.seconds if row.state == "answered" else took
             connection.execute(
                 assignments.update()
                 .where(assignments.c.task == task, assignments.c.judge == judge.id)
-                .values(state="answered", answer=encoded, saved=now, seconds=seconds)
+                .values(state="answered", answer=answer, saved=now, seconds=seconds)
             )
             kept = task_of(row)
             if kept.expected is not None:
@@ -183,14 +197,37 @@ class Study:
             else:
                 self._follow(connection, kept)
 
-    def keep_draft(self, judge: Judge, task: int, draft: Json) -> None:
-        """Keep what a writer tried, so that no try is lost or won by another window."""
-        with self.database.writing() as connection:
-            connection.execute(
-                assignments.update()
-                .where(assignments.c.task == task, assignments.c.judge == judge.id)
-                .values(draft=msgspec.json.encode(draft).decode())
-            )
+    def _attempt(
+        self, given: Given, predict: Predict, tried: dict[str, Json]
+    ) -> list[dict[str, Json]]:
+        """Return the tries of a writer, after one more, with what the model said of each.
+
+        A try counts before the model is asked, and windows wait for each other; after the last try
+        nothing is asked any more.
+        """
+        place = given.judge, given.task.id
+        with self._asking:
+            with self.database.writing() as connection:
+                row = _assigned(connection, *place)
+                if row.state not in ("open", "late"):
+                    raise AnswerError(ANSWERED)
+                tries = _tries(row)
+                if len(tries) >= self.settings.tries:
+                    return tries
+                _keep_tries(connection, *place, [*tries, tried])
+            try:
+                predicted = predict(str(tried["belief"]), str(tried["argument"]))
+                said = [{**tried, "predicted": predicted}]
+            except GriceError:
+                said = []
+            with self.database.writing() as connection:
+                tries = _tries(_assigned(connection, *place))
+                last = tries.index(tried)
+                tries[last : last + 1] = said
+                _keep_tries(connection, *place, tries)
+            if not said:
+                raise AnswerError("the model did not answer, and the try does not count")
+            return tries[: last + 1]
 
     def set_aside(self, judge: int) -> None:
         """Let no answer of a judge count; their tasks are given to others."""
@@ -267,6 +304,33 @@ class Study:
             (msgspec.structs.replace(fresh_task, parent=task.id) for fresh_task in followed.tasks),
             row.place,
         )
+
+
+def _assigned(connection: sa.Connection, judge: Judge, task: int) -> sa.Row[Any]:
+    """Return the row of a task that a judge was given and may answer."""
+    row = connection.execute(ASSIGNED, {"task": task, "judge": judge.id}).first()
+    if row is None or row.state == "excluded":
+        raise AnswerError("this task was not given to you; go on with the next")
+    if row.state == "late" and row.taken >= row.judges > 0:
+        raise AnswerError(
+            "the time for this task was over and others have answered it; go on with the next"
+        )
+    return row
+
+
+def _tries(row: sa.Row[Any]) -> list[dict[str, Json]]:
+    draft: dict[str, list[dict[str, Json]]] = decoded(row.draft) or {}
+    return draft.get("tries", [])
+
+
+def _keep_tries(
+    connection: sa.Connection, judge: Judge, task: int, tries: list[dict[str, Json]]
+) -> None:
+    connection.execute(
+        assignments.update()
+        .where(assignments.c.task == task, assignments.c.judge == judge.id)
+        .values(draft=encoded({"tries": tries}))
+    )
 
 
 def _given(row: sa.Row[tuple[object, ...]], judge: Judge) -> Given:

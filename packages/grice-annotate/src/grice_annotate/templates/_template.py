@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from grice_annotate.records import Answer, Form, Judge, Settings
 
     Predict: TypeAlias = Callable[[str, str], str]
+    Attempt: TypeAlias = Callable[[dict[str, Json]], list[dict[str, Json]]]
 
 
 class Column(NamedTuple):
@@ -36,14 +37,14 @@ class Page(NamedTuple):
 
     Attributes:
         draft: What a writer tried before.
-        predict: The model that writers try to fool: the stance of an argument to a belief.
+        attempt: Gives the tries of a writer, after one more, with what the model said of each.
     """
 
     task: Task
     judge: Judge
     settings: Settings
     draft: Json = None
-    predict: Predict | None = None
+    attempt: Attempt | None = None
 
 
 class Submitted(NamedTuple):
@@ -73,8 +74,7 @@ class Template(NamedTuple):
     Attributes:
         read: Gives the tasks of files in order; raises InputError for a file that does not fit,
             RecordError for such a record.
-        answer: Gives the answer of a submitted page; raises AnswerError for one that cannot be
-            taken, TryAgainError for one that the judge may improve.
+        answer: Gives the answer of a submitted page; raises AnswerError for one that is not taken.
         record: Gives what is written of an item: its first task, and those that followed.
         columns: Gives what agreement is measured of.
         options: Fields of the settings that not all templates read.

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from grice.errors import InputError, RecordError, os_reason, plural
-from grice_annotate.records import AnswerError, Task, TryAgainError
+from grice_annotate.records import AnswerError, Task
 from grice_annotate.templates._template import Followed, Judged, Page, Submitted, Template, verdicts
 
 if TYPE_CHECKING:
@@ -90,19 +90,22 @@ def _answer(submitted: Submitted) -> Json:
     )
     if not belief or not argument or max(len(belief), len(argument)) > LONGEST:
         raise AnswerError(f"write a belief and an argument, each of at most {LONGEST} characters")
-    stance = msgspec.convert(page.task.content, _Topic).stance
-    predicted = page.predict(belief, argument) if page.predict else None
-    tried: dict[str, Json] = {"belief": belief, "argument": argument, "predicted": predicted}
-    tries: list[Json] = [*_tries(page.draft), tried]
-    fooled = predicted is not None and predicted != stance
-    left = page.settings.tries - len(tries)
+    tried: dict[str, Json] = {"belief": belief, "argument": argument, "predicted": None}
+    tries = page.attempt(tried) if page.attempt else [tried]
+    last = tries[-1]
+    predicted, left = last["predicted"], page.settings.tries - len(tries)
+    fooled = predicted not in (None, msgspec.convert(page.task.content, _Topic).stance)
     if predicted is not None and not fooled and left > 0:
-        raise TryAgainError(
+        raise AnswerError(
             f"The model was right: it says {predicted}. Change the pair; you have "
-            f"{plural(left, 'try', 'tries')} left.",
-            {"tries": tries},
+            f"{plural(left, 'try', 'tries')} left."
         )
-    return {"belief": belief, "argument": argument, "fooled": fooled, "tries": tries}
+    return {
+        "belief": last["belief"],
+        "argument": last["argument"],
+        "fooled": fooled,
+        "tries": [*tries],
+    }
 
 
 def _follow(task: Task, answers: Sequence[Answer], settings: Settings) -> Followed:
