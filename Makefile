@@ -9,6 +9,10 @@
 # make mutants: change the code in small ways, and see which changes no test notices (some minutes).
 # make release: build twice, compare, check, and write dist/ with bill of materials and hashes.
 # make site: build the documentation into site/, run its notebooks; open site/index.html by a server.
+# make lock: write packaging/requirements.lock, the versions with hashes that CI installs if it can.
+# make locked: install those versions into .venv.
+# make oldest: do the tests pass with the oldest versions allowed, and are scores the same?
+# make licences: list the licence of each dependency. make audit: look for known vulnerabilities.
 # make fuzz SECONDS=300: read damaged files of every format; what breaks a reader is kept as a test.
 # All need Python >= 3.11, nothing else; they make their own environment in .venv.
 
@@ -16,7 +20,19 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: bench check clean coverage demo demo-medium docs fuzz lint mutants portability release site test test-all test-rest
+LOCK := packaging/requirements.lock
+NAMES := grice-models grice grice-tasks grice-annotate grice-research
+EDITABLE := $(patsubst %,--editable packages/%,$(NAMES:grice='grice[dev]'))
+
+define SAME
+import json, sys
+first, second = ([json.loads(line)["value"] for line in open(name)] for name in sys.argv[1:])
+furthest = max(abs(a - b) for a, b in zip(first, second, strict=True))
+sys.exit(furthest > 1e-6 and f"scores differ by {furthest:.2g}")
+endef
+export SAME
+
+.PHONY: audit bench check clean coverage demo demo-medium docs fuzz licences lint lock locked mutants oldest portability release site test test-all test-rest
 
 demo: $(VENV)/.user
 	$(BIN)/grice score examples/support-bot.jsonl -o out.jsonl --report report.html
@@ -73,6 +89,33 @@ release: $(VENV)/.releaser
 fuzz: $(VENV)/.developer
 	$(BIN)/python bench/fuzz.py --seconds $(or $(SECONDS),300)
 
+lock: build/tools/made
+	printf -- '-e packages/%s\n' $(NAMES:grice='grice[dev]') | build/tools/bin/uv pip compile --quiet \
+		--upgrade --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
+		--no-emit-index-url $(patsubst %,--no-emit-package %,$(NAMES)) --output-file $(LOCK) -
+
+locked: $(VENV)/pyvenv.cfg
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement $(LOCK)
+
+oldest: $(VENV)/.developer build/tools/made
+	build/tools/bin/uv venv --quiet --clear --python $(BIN)/python build/oldest
+	build/tools/bin/uv pip install --quiet --python build/oldest/bin/python --resolution lowest-direct $(EDITABLE)
+	build/oldest/bin/python -m pytest -q
+	for each in $(VENV) build/oldest; do $$each/bin/grice score examples/chatbots.jsonl --no-cache --no-resume \
+		-o build/$$(basename $$each).jsonl > build/summary.txt || exit; done
+	$(BIN)/python -c "$$SAME" build/$(notdir $(VENV)).jsonl build/oldest.jsonl
+
+licences: $(VENV)/.developer build/tools/made
+	build/tools/bin/pip-licenses --python $(BIN)/python --order license --packages $$(sed -n 's/==.*//p' $(LOCK))
+
+audit: build/tools/made
+	build/tools/bin/pip-audit --strict --disable-pip --progress-spinner off --requirement $(LOCK)
+
+build/tools/made:
+	$(PYTHON) -m venv build/tools
+	build/tools/bin/python -m pip install --quiet --disable-pip-version-check pip-audit pip-licenses uv
+	@touch $@
+
 $(VENV)/.releaser: $(VENV)/pyvenv.cfg
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check build cyclonedx-bom twine
 	@touch $@
@@ -90,10 +133,7 @@ $(VENV)/.user: $(VENV)/pyvenv.cfg packages/grice/pyproject.toml
 	@touch $@
 
 $(VENV)/.developer: $(VENV)/pyvenv.cfg $(wildcard packages/*/pyproject.toml)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-		--editable packages/grice-models --editable 'packages/grice[dev]' \
-		--editable packages/grice-tasks --editable packages/grice-annotate \
-		--editable packages/grice-research
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(EDITABLE)
 	@touch $@ $(VENV)/.user
 
 clean:
