@@ -15,7 +15,7 @@ def metric_and_human(n, seed, closeness=0.8):
     return metric / 10, human  # the metric is on a scale of its own
 
 
-def test_powered_mean_is_the_formula_of_the_paper():
+def test_powered_mean_is_the_formula_of_the_paper_with_the_error_of_the_jackknife():
     f, y = metric_and_human(300, 0)
     result = stats.prediction_powered_mean(y[:50], f[:50], f[50:])
     # PPI++, example 6.1: lambda = cov(y, f) / ((1 + n/N) var f), with f's variance of each part.
@@ -24,19 +24,23 @@ def test_powered_mean_is_the_formula_of_the_paper():
     assert result.weight == pytest.approx(weight)
     value = y[:50].mean() + weight * (f[50:].mean() - f[:50].mean())
     assert result.mean.value == pytest.approx(value)
-    error = math.sqrt(np.var(y[:50] - weight * f[:50]) / 48 + weight**2 * ours / 250 * 50 / 48)
-    half = scipy_stats.t.ppf(0.975, 48) * error
-    assert result.mean.high - result.mean.value == pytest.approx(half)
+    f[:50], y[:50] = np.append(f[:25], -f[:25]), np.append(y[:25], 6 - y[:25])  # without skewness
+    even = stats.prediction_powered_mean(y[:50], f[:50], f[50:])
+    left = [np.arange(50) != i for i in range(50)]
+    means = [stats.prediction_powered_mean(y[:50][k], f[:50][k], f[50:]).mean.value for k in left]
+    error = math.sqrt(49 * np.var(means) + even.weight**2 * ours / 250)
+    half = scipy_stats.t.ppf(0.975, 49) * error
+    assert (even.mean.high - even.mean.low) / 2 == pytest.approx(half, rel=0.01)
 
 
 def test_a_good_metric_is_worth_labels_and_a_useless_one_costs_nothing():
     f, y = metric_and_human(5000, 2, closeness=0.9)
     good = stats.prediction_powered_mean(y[:60], f[:60], f[60:])
-    assert good.mean.high - good.mean.low < 0.6 * (good.labels_only.high - good.labels_only.low)
+    plain = stats.mean(y[:60])
+    assert good.mean.high - good.mean.low < 0.6 * (plain.high - plain.low)
     assert good.worth > 150
     noise = np.random.default_rng(0).normal(size=5000)
     useless = stats.prediction_powered_mean(y[:60], noise[:60], noise[60:])
-    plain = useless.labels_only
     assert useless.mean.high - useless.mean.low < 1.03 * (plain.high - plain.low)
     constant = stats.prediction_powered_mean(y[:60], [1] * 60, [1] * 100)
     assert constant.weight == 0
@@ -72,8 +76,7 @@ def test_within_bounds_mean_and_interval_hold_the_truth_where_student_does_not(l
         parts = y[:labelled], f[:labelled], f[labelled:]
         free = stats.prediction_powered_mean(*parts)
         bounded = stats.prediction_powered_mean(*parts, bounds=(0, 1))
-        for estimate in (bounded.mean, bounded.labels_only):
-            assert 0 <= estimate.low <= estimate.value <= estimate.high <= 1
+        assert 0 <= bounded.mean.low <= bounded.mean.value <= bounded.mean.high <= 1
         students += free.mean.low <= 0.95 <= free.mean.high
         held += bounded.mean.low <= 0.95 <= bounded.mean.high
     assert students / 300 < 0.75  # of ratings that are all alike its interval has no width

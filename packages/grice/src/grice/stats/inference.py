@@ -6,9 +6,10 @@ import math
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from grice.errors import InputError
-from grice.stats.estimate import Bounds, Estimate, bounded_interval, clamp, few_units, scipy_module
+from grice.stats.estimate import Bounds, Estimate, Moments, clamp, mean_estimate, scipy_module
 from grice.stats.inputs import (
     Floats,
     Groups,
@@ -26,14 +27,12 @@ class PoweredMean(msgspec.Struct, frozen=True):
     """A mean rating estimated with the help of a metric.
 
     Attributes:
-        labels_only: The mean of the labels alone.
         weight: How much a step of the metric moved the mean, 0 if not at all (``lambda`` in the
             papers).
         worth: The number of labels that alone would give an interval of this width.
     """
 
     mean: Estimate
-    labels_only: Estimate
     weight: float
     worth: float
 
@@ -53,7 +52,8 @@ def prediction_powered_mean(
     The mean of the metric on the unlabelled items, corrected by its mean error on the labelled
     ones (Angelopoulos et al. 2023), with the weight that makes the interval shortest (PPI++,
     Angelopoulos, Duchi and Zrnic 2023). The estimate is valid for any metric; a poor one gets a
-    small weight. The labelled items must be a random sample of all.
+    small weight. The labelled items must be a random sample of all. The interval is that of
+    :func:`~grice.stats.mean` with the error of the jackknife, for the weight depends on the labels.
 
     Args:
         labels: Ratings of the labelled items.
@@ -84,9 +84,7 @@ def prediction_powered_mean(
     codes, other_codes = joint[:n][complete], joint[n:][held]
     y, f, other = y[complete], f[complete], other[held]
     units = len(np.unique(codes))
-    # The weight is fitted to the labels and takes one degree of freedom.
-    freedom = units - 2
-    if freedom < 1 or not len(other):
+    if units < 3 or not len(other):
         raise InputError(
             f"{units} labelled {'items' if groups is None else 'conversations'} and {len(other)} "
             "unlabelled items; at least three and one are needed"
@@ -101,28 +99,22 @@ def prediction_powered_mean(
     square = float(gap @ gap)
     weight = float(share_y @ gap) / square if square > 0 else 0.0
     value = float(y.mean() + weight * (other.mean() - f.mean()))
-    clusters, what = (None, "labels") if groups is None else (units, "labelled conversations")
-    note = few_units(units, what)
-
-    def estimated(value: float, shares: Floats, freedom: int, what: str) -> tuple[Estimate, float]:
-        """Return an estimate and its standard error."""
-        error = math.sqrt(units / freedom * float(shares @ shares))
-        quantile = float(scipy_module("special").stdtrit(freedom, 0.5 + level / 2))
-        low, high = value - quantile * error, value + quantile * error
-        if bounds is not None:
-            what += f", Wilson's interval where Student's leaves {bounds[0]:g} to {bounds[1]:g}"
-            # Ratings that all lie at a bound show no spread, although there may be some.
-            if low < bounds[0] or high > bounds[1] or value in bounds:
-                value = clamp(value, *bounds)
-                low, high = bounded_interval(value, error**2, quantile, units, level, bounds)
-        return Estimate(value, low, high, level, len(y), what, clusters, note), error
-
+    value = value if bounds is None else clamp(value, *bounds)
+    # How far the means move without each conversation, to first order: the farther the larger it
+    # is and, with the metric, the more the weight depends on it (nine tenths at most).
+    sizes = np.bincount(codes, minlength=total) / len(y)
+    alone = share_y / (1 - sizes)
+    sizes += gap**2 / square if square > 0 else 0.0
+    moved = (units - 1) * (share_y - weight * gap) / (1 - np.minimum(sizes, 0.9))
+    squares, cubes = float((moved**2).sum()), float((moved**3).sum())
+    sums = (squares, squares, 0, squares, cubes, 0, squares, 0, units, units, units)
     what = f"prediction-powered mean with {len(other)} unlabelled items"
-    powered, error = estimated(value, share_y - weight * gap, freedom, what)
-    what = "mean of the labels, Student's t"
-    alone, wider = estimated(float(y.mean()), share_y, units - 1, what)
-    worth = len(y) * (wider / error) ** 2 if error > 0 else math.inf
-    return PoweredMean(powered, alone, weight, worth)
+    clusters, unit = (None, "labels") if groups is None else (units, "labelled conversations")
+    powered = mean_estimate(
+        Moments(units, units, *sums), level, origin=value, bounds=bounds, what=what, unit=unit
+    )
+    worth = len(y) * float(alone @ alone) * (units - 1) ** 2 / squares if squares > 0 else math.inf
+    return PoweredMean(replace(powered, n=len(y), groups=clusters), weight, worth)
 
 
 class HumanScale(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -207,18 +199,11 @@ def fit_human_scale(
     weight = 1 / (sizes[calibrating] * (len(sizes) + 1))
     order = np.argsort(misses, kind="stable")
     enough = int(np.searchsorted(np.cumsum(weight[order]), level - 1e-9))
-    return HumanScale(
-        tuple(map(float, knots)),
-        tuple(map(float, ratings)),
-        float(misses[order[enough]]) if enough < len(misses) else None,
-        level,
-        float(scale[0]),
-        float(scale[1]),
-        int(shapes.sum()),
-        int((~shapes).sum()),
-        None if groups is None else int(units - shaping.sum()),
-        seed,
-    )
+    radius = float(misses[order[enough]]) if enough < len(misses) else None
+    curve, (low, high) = (tuple(map(float, knots)), tuple(map(float, ratings))), map(float, scale)
+    counts = int(shapes.sum()), int((~shapes).sum())
+    held = None if groups is None else int(units - shaping.sum())
+    return HumanScale(*curve, radius, level, low, high, *counts, held, seed)
 
 
 def _rising(x: Floats, y: Floats) -> tuple[Floats, Floats]:
