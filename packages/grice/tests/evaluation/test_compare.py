@@ -198,6 +198,14 @@ def test_the_page_and_the_terminal_show_the_replies_that_moved(tmp_path, capsys)
         compare(*files, texts=other)
 
 
+def test_a_verdict_on_few_changed_replies_says_that_the_interval_includes_0(files):
+    before = [line(f"c{i}", 0, 0.9) for i in range(20)]
+    after = [{**row, "value": 0.9 - i / 10} for i, row in enumerate(before[:7])] + before[7:]
+    [metric] = compare(*files(a=before, b=after)).metrics
+    assert metric.comparison.verdict == "second higher"
+    assert "lower than the baseline over 20 conversations; changes are rare" in metric.says
+
+
 def test_a_corrected_verdict_says_why_it_leaves_the_interval(files):
     run_rows = run_of("c", 0.5, 30, 1, seed=1)
     draw = random.Random(2)

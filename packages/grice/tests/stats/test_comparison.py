@@ -80,6 +80,32 @@ def test_permutation_is_that_of_scipy():
     assert ours.p_value == pytest.approx(theirs.pvalue)
 
 
+@pytest.mark.parametrize("groups", [None, "aabcdefgh"])
+@pytest.mark.parametrize(("seed", "end", "outside"), [(0, 0, -1e-6), (8, 1, 1e-6)])
+def test_an_interval_holds_what_the_permutation_test_does_not_reject(seed, end, outside, groups):
+    gap = np.random.default_rng(seed).standard_t(2, 9)
+
+    def compared(less):
+        scores = {"a": gap - less, "b": [0] * 9}
+        return stats.compare_systems(scores, groups=groups).comparisons[0]
+
+    bound = compared(0).difference.interval[end]
+    assert compared(bound + outside).p_value <= 0.05 < compared(bound - outside).p_value
+
+
+@pytest.mark.parametrize(
+    ("worse", "ends"), [(0, (0, 0)), (1, (-0.023, 0.011)), (6, (-0.054, -0.003))]
+)
+def test_where_few_replies_change_the_interval_allows_for_changes_not_seen(worse, ends):
+    before = np.full((50, 4), 0.95)
+    after = before.copy()
+    after[:worse, 0] = 0.1
+    scores, groups = {"b": after.ravel(), "a": before.ravel()}, np.repeat(np.arange(50), 4)
+    gap = stats.compare_systems(scores, groups=groups).comparisons[0].difference
+    assert gap.interval == pytest.approx(ends, abs=5e-4)
+    assert (gap.note is None) == (worse > 0)
+
+
 def test_conversations_are_swapped_whole():
     a, b = paired(30, 0.2, seed=1)
     alone = stats.compare_systems({"a": a, "b": b}, permutations=8000).comparisons[0]

@@ -257,19 +257,17 @@ def _says(test: Ranking, power: Power | None, *, paired: bool) -> str:
         over = f"over {first} and {second} conversations, unpaired"
         few = f"; {gap.note}" if gap.note else ""
     if comparison.verdict in DIFFERENT:
-        return f"{DIFFERENT[comparison.verdict]} the baseline {over}{few}"
+        rare = "; changes are rare: the interval includes 0" if gap.side(0) == "either" else ""
+        return f"{DIFFERENT[comparison.verdict]} the baseline {over}{rare}{few}"
     says = f"no significant difference from the baseline at this n, {over}"
     if power is not None:
         size = f"a difference of {power.difference:.3g}"
-        says += f"; about {power.more:,} more {power.unit} would be needed to find {size}"
-        if power.more == 0:
-            says = f"{says.rpartition(';')[0]}; the {power.now:,} {power.unit} would show {size}"
-            says += f" with {power.power:.0%} power"
+        needed = f"about {power.more:,} more {power.unit} would be needed to find {size}"
+        enough = f"the {power.now:,} {power.unit} would show {size} with {power.power:.0%} power"
+        says += f"; {needed if power.more else enough}"
     says += few
-    if gap.side(0) in ("above", "below"):
-        if comparison.p_single <= 1 - gap.level:
-            return f"{says}; the interval excludes 0, but the p-value is corrected over all metrics"
-        return f"{says}; the interval excludes 0, but the permutation test does not reject"
+    if gap.side(0) != "either" and comparison.p_single <= 1 - gap.level:
+        says += "; the interval excludes 0, but the p-value is corrected over all metrics"
     return says
 
 

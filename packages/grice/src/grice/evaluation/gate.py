@@ -153,11 +153,9 @@ def _checks(table: ScoreTable, rules: Rules, baseline: str | None) -> Iterator[C
         says = "" if below is None else f"{what}: {with_interval(below, '.1%')}"
         says += f", at most {rule.share:.1%} allowed"
         yield _check(rule.metric, what, below, rule.share, says, scores, most=rule.share)
-    limits: tuple[tuple[Status, dict[str, float]], ...] = (
-        ("failed", rules.max_failed),
-        ("abstained", rules.max_abstained),
-    )
-    for status, metric, most in ((s, *limit) for s, limits_ in limits for limit in limits_.items()):
+    limits: list[tuple[Status, str, float]] = [("failed", *x) for x in rules.max_failed.items()]
+    limits += [("abstained", *x) for x in rules.max_abstained.items()]
+    for status, metric, most in limits:
         chosen = [*table.metrics.values()] if metric == EVERY else [table.metrics[metric]]
         n = sum(len(scores.items) for scores in chosen)
         count = sum(scores.counts[status] for scores in chosen)

@@ -33,7 +33,6 @@ from grice.stats.inputs import Floats, Integers
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-
 UNLIKE = 0.999  # confidence level of the warning that the rated items are no random sample
 NEAR = 1000  # ids searched for one similar to an unknown one
 LABEL = "a rating with conversation, rating and, of a single reply, turn"

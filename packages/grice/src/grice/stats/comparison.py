@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from statistics import NormalDist
 from typing import Literal, TypeAlias
 
@@ -173,14 +173,17 @@ def compare_systems(
 ) -> Ranking:
     """Return the mean of each system and which differences are significant.
 
-    The intervals are those of :func:`mean`; that of a difference is that of the mean of the paired
-    differences.
+    The intervals of means are those of :func:`mean`. That of a difference follows from those of
+    the mean rise and the mean fall and their correlation (the method of variance estimates
+    recovery, Zou and Donner 2008), each between 0 and the largest change seen: where changes are
+    rare, one interval of both together is too narrow (``bench/coverage.md``). It also holds every
+    difference that the permutation test does not reject.
 
     Args:
         scores: One column per system, by name, over the same items in the same order.
         groups: Conversation of each item; its items are swapped together.
         baseline: Compare each system with this one alone.
-        bounds: A difference lies within plus and minus their distance.
+        bounds: The least and the greatest possible value; means lie within them.
         level: Confidence level; one less it is the level of the tests.
         permutations: How many swaps; by default as many as Holm's correction asks for.
         seed: Seed of the swaps.
@@ -195,18 +198,14 @@ def compare_systems(
     columns = np.stack(each_column, axis=1)
     check_bounds(columns, bounds)
     means = [_mean_of(column, codes, bounds, level, "mean") for column in columns.T]
-    apart = None if bounds is None else (bounds[0] - bounds[1], bounds[1] - bounds[0])
     paired = np.stack([columns[:, a] - columns[:, b] for a, b in pairs], axis=1)
-    gaps = [_mean_of(gap, codes, apart, level, "difference of means") for gap in paired.T]
-
-    def statistic(part: slice) -> Statistic:
-        sums = _per_unit(paired[:, part], codes)
-        return lambda signs: np.asarray(signs @ sums)
-
+    gaps = [_mean_difference(gap, codes, level) for gap in paired.T]
+    sizes = _per_unit(np.ones((len(paired), 1)), codes)
     ranking = _tested(
-        dict(zip(scores, means, strict=True)), pairs, gaps, statistic, codes,
+        dict(zip(scores, means, strict=True)), pairs, gaps,
+        lambda part: _per_unit(paired[:, part], codes).__rmatmul__, codes,
         clustered=baseline is None, total=len(next(iter(scores.values()))), level=level,
-        permutations=permutations, seed=seed,
+        permutations=permutations, seed=seed, sizes=sizes,
     )  # fmt: skip
     comparisons = []
     for comparison, gap in zip(ranking.comparisons, paired.T, strict=True):
@@ -214,6 +213,31 @@ def compare_systems(
         d_z = comparison.difference.value / spread if spread > 0 else None
         comparisons.append(replace(comparison, d_z=d_z, dominance=float(np.sign(gap).mean())))
     return replace(ranking, comparisons=tuple(comparisons))
+
+
+def _mean_difference(gap: Floats, codes: Integers | None, level: float) -> Estimate:
+    parts = np.stack([np.maximum(gap, 0), np.maximum(-gap, 0)], axis=1)
+    sums = _per_unit(parts, codes)
+    # Most of a mean if every conversation changed like the one that changed most.
+    most = min(float(parts.max()), float(sums.max()) * len(sums) / len(gap))
+    what, bounds = "difference of means, from mean rise and fall", (0.0, most) if most else None
+    rise, fall = (_mean_of(part, codes, bounds, level, what) for part in parts.T)
+    sums = _per_unit(parts - parts.mean(axis=0), codes)
+    (first, both), (_, second) = sums.T @ sums
+    alike = both / math.sqrt(first * second) if first * second > 0 else 0.0
+    low, high = _recovered(rise, fall, alike)
+    note = rise.note if most else "no value differs: the interval has no width"
+    return replace(rise, value=float(gap.mean()), low=low, high=high, note=note)
+
+
+def _recovered(x: Estimate, y: Estimate, alike: float = 0.0) -> tuple[float | None, float | None]:
+    """Return the interval of x less y from their intervals and correlation."""
+    if x.interval is None or y.interval is None:
+        return None, None
+    below = x.value - x.interval[0], y.interval[1] - y.value
+    above = x.interval[1] - x.value, y.value - y.interval[0]
+    low, high = (math.sqrt(max(0.0, a**2 + b**2 - 2 * alike * a * b)) for a, b in (below, above))
+    return x.value - y.value - low, x.value - y.value + high
 
 
 def compare_correlations(
@@ -320,7 +344,7 @@ def _per_unit(values: Floats, codes: Integers | None) -> Floats:
 def _tested(
     estimates: Mapping[str, Estimate],
     pairs: Pairs,
-    gaps: Sequence[Estimate],
+    gaps: list[Estimate],
     statistic: Callable[[slice], Statistic],
     codes: Integers | None,
     *,
@@ -329,10 +353,12 @@ def _tested(
     level: float,
     permutations: int | None,
     seed: int,
+    sizes: Floats | None = None,
 ) -> Ranking:
     """Test the difference of each pair by swapping the two on items or conversations.
 
     The statistic maps random signs, shape (rows, units), to the differences of some of the pairs.
+    If these are sums over so many items per unit, intervals of means hold what is not rejected.
     """
     names, n = list(estimates), gaps[0].n
     units = n if codes is None else int(codes.max()) + 1
@@ -349,6 +375,9 @@ def _tested(
         # Sums of the same terms in another order differ by rounding alone.
         extreme = np.abs(values) >= observed - 1e-9 * np.maximum(1.0, observed)
         single += [float(p) for p in extreme.mean(axis=0)]
+        if sizes is not None:
+            counts, _ = random_signs(sizes.__rmatmul__, units, permutations=permutations, seed=seed)
+            gaps[start : start + step] = _widened(gaps[start : start + step], values, counts)
     test = f"paired permutation, {how} of {'items' if codes is None else 'conversations'}"
     comparisons = tuple(
         Comparison(names[a], names[b], gap, p, p_single, test, "holm", verdict(gap.value, p, level))
@@ -357,6 +386,23 @@ def _tested(
     means = [estimate.value for estimate in estimates.values()]
     clusters = _clusters(names, means, comparisons) if clustered else ()
     return Ranking(dict(estimates), comparisons, clusters, n, total - n)
+
+
+def _widened(gaps: Sequence[Estimate], sums: Floats, counts: Floats) -> Iterator[Estimate]:
+    """Yield the estimates with intervals that hold all that the test does not reject.
+
+    With a difference taken off every item, a swap is as extreme as none if that difference lies
+    between the mean of the swapped units and that of the others (Hartigan 1969).
+    """
+    with np.errstate(invalid="ignore"):  # no unit or all are swapped
+        means = [(sums[0] + sign * sums) / (counts[0] + sign * counts) for sign in (1, -1)]
+    place = -1 - math.floor((1 - gaps[0].level) * len(sums))  # NaN comes last
+    lows = -np.sort(-np.minimum(*means), axis=0)[place]
+    highs = np.sort(np.maximum(*means), axis=0)[place]
+    for gap, low, high in zip(gaps, lows, highs, strict=True):
+        if (ends := gap.interval) is not None:
+            gap = replace(gap, low=float(np.fmin(ends[0], low)), high=float(np.fmax(ends[1], high)))
+        yield gap
 
 
 def verdict(difference: float, p_value: float, level: float) -> Verdict:
@@ -426,16 +472,12 @@ def compare_unpaired(
             mean(values, groups=groups[name], bounds=bounds, level=level)
             for name, values in scores.items()
         ]
-        gap = first.value - second.value
-        low = high = None
-        if first.interval and second.interval:
-            below = first.value - first.interval[0], second.interval[1] - second.value
-            above = first.interval[1] - first.value, second.value - second.interval[0]
-            low, high = gap - math.hypot(*below), gap + math.hypot(*above)
+        low, high = _recovered(first, second)
         units = [side.groups or side.n for side in means]
         few = f"fewer than {FEW} conversations on a side: a rough guide"
         note, n = few if min(units) < FEW else None, first.n + second.n
-        return means, Estimate(gap, low, high, level, n, APART, sum(units), note)
+        value = first.value - second.value
+        return means, Estimate(value, low, high, level, n, APART, sum(units), note)
 
     means, gap = at(level)
     if gap.interval is None:
@@ -443,8 +485,6 @@ def compare_unpaired(
     least, most = 0.0, 1.0
     for _ in range(STEPS):
         middle = (least + most) / 2
-        if not 0 < middle < 1:
-            break
         if at(middle)[1].side(0) in ("above", "below"):
             least = middle
         else:
