@@ -33,24 +33,6 @@ def test_the_turn_that_breaks_the_thread_is_named():
     assert score.reason == "turn {turn} is 0.70 below the median turn"
 
 
-class CountingReader(StubReader):
-    """Judges a conversation by how few odd turns it holds; the second looks worst by itself."""
-
-    def read(self, threads):
-        return [
-            (0.9 - 0.3 * sum("odd" in text for text in thread.texts),
-             tuple(0.4 if i == 1 else 0.5 for i in range(len(thread.texts))))
-            for thread in threads
-        ]  # fmt: skip
-
-
-def test_the_weakest_turn_of_a_coherent_conversation_is_no_fault():
-    talk = conversation("Hi.", "odd", "How are you?", "Fine.")
-    (score,) = coherence.function([talk], model=CountingReader())
-    assert score.value == pytest.approx(0.6)
-    assert score.reason == "turn {turn} is 0.10 below the median turn"
-
-
 def test_nothing_to_judge_is_said():
     short, empty, foreign, half, fine = judge(
         conversation("Hi."), conversation("", " "), conversation("Привет", "Как дела"),

@@ -60,13 +60,7 @@ def test_the_features_that_moved_it_are_the_evidence():
     assert judgement.value == 0.8
     assert judgement.evidence == (FeatureEvidence("reply length", 3.0, pytest.approx(0.3)),)
     assert judgement.reason == "reply length raises the score most (+0.30)"
-
-
-def test_the_reason_of_a_low_value_is_what_lowers_it():
     assert judge("Hi?", "x" * 8).reason == "reply length lowers the score most (-0.30)"
-
-
-def test_nothing_that_moves_it_is_no_reason():
     assert "no leading feature raises the score" in judge("Hi?", "x" * 20).reason
 
 

@@ -58,9 +58,6 @@ def test_who_said_nothing_before_does_not_repeat():
     assert later.evidence[0].name == "repetition"
     assert later.reason == "most likely flaw: repetition (1.00)"
     assert first.value == later.value, "the masked flaw still counts in the value"
-
-
-def test_the_next_likely_cause_is_named_where_the_first_is_impossible():
     assert "unanswered" in judged("ab", any=3, repetition=9, unanswered=5).reason
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from grice.data import FeatureEvidence, Judgement
 from grice.metrics.common import flag_truncated, repeated_share, unscorable_reply
 from grice.metrics.declaration import Example, metric
-from grice.models.protocols import Pair, Reader
+from grice.models.protocols import Pair
 from grice.text.content import novelty
 from grice.text.language import unreadable
 
@@ -16,19 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from grice.data import Response
-    from grice.models.reply_head import Explained
+    from grice.models.reply_head import Explained, ReplyHead
 
 NEUTRAL = 0.5
 NOTICEABLE = 0.005  # an effect below this would be printed as nothing
 SHOWN = 5  # most features that are named as evidence
-
-
-class ReplyJudge(Reader, Protocol):
-    """Scores replies and returns the effect of each feature."""
-
-    def explain(self, pairs: Sequence[Pair]) -> list[Explained]:
-        """Return for each pair the probability and its parts."""
-        ...
 
 
 @metric(
@@ -49,7 +41,7 @@ class ReplyJudge(Reader, Protocol):
         1.0,
     ),
 )
-def engagement(responses: Sequence[Response], *, model: ReplyJudge) -> Iterator[Judgement]:
+def engagement(responses: Sequence[Response], *, model: ReplyHead) -> Iterator[Judgement]:
     """Return the probability that a person finds the reply engaging.
 
     The shipped model uses counts such as the number of words, and the vectors of the reply and of
