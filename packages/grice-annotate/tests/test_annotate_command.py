@@ -89,6 +89,7 @@ def test_a_file_of_something_else_or_another_version_is_no_study(study, tmp_path
         (("rating", file, "--db", new, "--order", "review"), "--scores"),
         (("rating", file, "--db", new, "--propose", "relevance"), "--scores"),
         (("rating", file, "--db", tmp_path / "none" / "s.db"), "cannot be opened"),
+        *((("rating", file, "--db", memory), "kept in a file") for memory in ("", "sqlite://")),
     ):
         assert command(*words) == 2, words
         said = capsys.readouterr().err

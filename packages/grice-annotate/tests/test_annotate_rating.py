@@ -109,12 +109,16 @@ def test_review_and_uncertain_orders_ask_for_those_items_first(tmp_path):
 @pytest.mark.parametrize(
     ("settings", "scale", "problem"),
     [({}, (5, 1), "2 to 20 whole steps"), ({}, (1, 1.5), "2 to 20 whole steps"),
-     ({}, (1, 99), "2 to 20 whole steps"), ({"minutes": 0}, (1, 5), "above 0"),
+     ({}, (1, 21), "2 to 20 whole steps"), ({"minutes": 0}, (1, 5), "above 0"),
+     ({}, (float("nan"), 5), "2 to 20 whole steps"), ({"minutes": float("inf")}, (1, 5), "finite"),
+     ({}, (1, float("inf")), "2 to 20 whole steps"), ({"judges": 1001}, (1, 5), "at most 1,000"),
+     ({"aspects": ("a\udcff",)}, (1, 5), "can be shown"), ({"aspects": ("",)}, (1, 5), "not empty"),
      ({"check_every": -1}, (1, 5), "no less"), ({"aspects": ("a", "a")}, (1, 5), "named once")],
 )  # fmt: skip
 def test_settings_that_cannot_be_are_refused(settings, scale, problem):
     with pytest.raises(GriceError, match=problem):
         settings_of(settings, scale)
+    assert settings_of({"judges": 1000, "check_every": 0}, (1, 20)).scale == (1, 20)
 
 
 def test_a_study_goes_to_label_studio_and_comes_back_as_proposals(tmp_path):

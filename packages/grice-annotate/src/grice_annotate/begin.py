@@ -7,6 +7,7 @@ import random
 import time
 from contextlib import closing, contextmanager
 from functools import partial
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -97,6 +98,7 @@ def _by_key(scores: str, metrics: Sequence[str]) -> dict[str, dict[str, Score]]:
 
 LONGEST = 50_000
 """Characters of a guideline."""
+JUDGES = 1_000
 STEPS = 20
 """Steps of a scale."""
 
@@ -140,15 +142,19 @@ def guideline_text(path: Path) -> str:
 def settings_of(given: Mapping[str, object], scale: tuple[float, float] = (1, 5)) -> Settings:
     """Return settings, checked."""
     low, high = scale
-    if float(low) != int(low) or float(high) != int(high) or not 1 <= high - low < STEPS:
+    if not (float(low).is_integer() and float(high).is_integer() and 1 <= high - low < STEPS):
         raise InputError(f"--scale {low:g} {high:g}: 2 to {STEPS} whole steps, the lower end first")
     settings = msgspec.convert({**given, "scale": (int(low), int(high))}, Settings)
-    if not settings.minutes > 0:
-        raise InputError(f"--minutes {settings.minutes:g}: a time above 0")
+    if settings.judges > JUDGES:
+        raise InputError(f"--judges {settings.judges}: at most {JUDGES:,} of each item")
+    if not 0 < settings.minutes < inf:
+        raise InputError(f"--minutes {settings.minutes:g}: a time above 0, and finite")
     if settings.check_every < 0:
         raise InputError(f"--check-every {settings.check_every}: 0 is none, and no less")
     if len(set(settings.aspects)) < len(settings.aspects):
         raise InputError("--aspect: each aspect is named once")
+    if not all(aspect and aspect.isprintable() for aspect in settings.aspects):
+        raise InputError("--aspect: a name is not empty, and can be shown")
     return settings
 
 

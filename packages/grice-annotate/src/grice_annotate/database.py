@@ -163,6 +163,8 @@ def _engine(url: str) -> sa.Engine:
         url = "postgresql+psycopg://" + url.partition("://")[2]
     if not url.startswith("sqlite"):
         return sa.create_engine(url, pool_size=8, pool_pre_ping=True)
+    if sa.make_url(url).database in (None, "", ":memory:"):
+        raise InputError("a study is kept in a file; name one by --db")
     engine = sa.create_engine(url, connect_args={"timeout": WAIT, "check_same_thread": False})
 
     @sa.event.listens_for(engine, "connect")
