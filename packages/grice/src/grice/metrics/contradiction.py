@@ -42,7 +42,7 @@ def _reason_against(response: Response) -> str | None:
 @metric(
     "contradiction",
     version="2",
-    summary="Is this reply consistent with what its speaker said before?",
+    summary="Is this reply consistent with its speaker's earlier turns?",
     judges="response",
     models={"encoder": "builtin:encoder", "model": "builtin:contradiction"},
     accepts={"model": ("contradiction",)},

@@ -55,8 +55,8 @@ def relevance(
         To find replies that are off topic, and to compare systems on the same conversations.
 
     When not to:
-        To judge whether a reply on the topic makes sense, is true or agrees with what was said
-        before: it does not detect negations and contradictions (``grice perturb --score``). Where
+        To judge whether a reply on the topic makes sense, is true or agrees with earlier turns: it
+        does not detect negations and contradictions (``grice perturb --score``). Where
         the cosine with the turn before ranks as well, ``cosine_last_turn`` is the simpler choice.
 
     Args:

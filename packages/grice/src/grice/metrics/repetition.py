@@ -1,4 +1,4 @@
-"""Repetition: does a reply repeat what its speaker said before?"""
+"""Repetition: does a reply repeat earlier turns of its speaker?"""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def _reason_against(response: Response) -> str | None:
 @metric(
     "repetition",
     version="2",
-    summary="Does this reply say something that its speaker has not said before?",
+    summary="Is this reply free of repetitions of its speaker's earlier turns?",
     judges="response",
     models={"encoder": "builtin:encoder"},
     protocols={"encoder": Encoder},
@@ -141,10 +141,10 @@ def repetition(responses: Sequence[Response], *, encoder: Encoder) -> Iterator[J
     partner's words is not a flaw.
 
     A reply after a complaint, a correction or a question about the speaker's last turn ("No, four
-    people", "What do you mean?") may take up its words: if it admits the error, replaces a number,
-    a name or the word that was corrected, or says much that is new, its value is the probability
-    that it is such a repair, and the evidence names the complaint. A reply that only repeats
-    keeps its low value, with or without an apology.
+    people", "What do you mean?") may repeat its words as a repair: if it admits the error, replaces
+    a number, a name or the word that was corrected, or is mostly new, its value is the probability
+    of a repair, and the evidence names the complaint. A reply that only repeats keeps its low
+    value, with or without an apology.
 
     When to use it:
         To find replies that repeat a statement or question, verbatim or paraphrased.

@@ -105,7 +105,7 @@ class _Network(NamedTuple):
 
 
 class DecomposableAttention:
-    """The probability that a sentence contradicts what was said before."""
+    """The probability that a sentence contradicts an earlier one."""
 
     def __init__(
         self, folder: ModelFolder, settings: AttentionSettings, loader: ModelLoader

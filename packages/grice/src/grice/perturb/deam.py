@@ -70,7 +70,7 @@ _AGREEING = {
 
 @perturbation("coreference", "semantic", f"coreference inconsistency, {DEAM}")
 def coreference(conversation: Conversation, draw: Random, _: Material) -> Perturbed | None:
-    """Let a pronoun of one turn point to somebody else: another pronoun, or a noun said before."""
+    """Change the referent of a pronoun of one turn: another pronoun, or an earlier noun."""
     in_turns = [words(turn.text) for turn in conversation.turns]
     nouns = sorted(
         {lemma(word.lower, "noun") for turn in in_turns for word in turn if word.kind == "noun"}
