@@ -355,13 +355,15 @@ def cut_off_in(reply: Reply) -> Flaw | None:
     whole = reply.whole.rstrip()
     start = max(0, len(whole) - TAIL)
     tail = whole[start:]
-    if (last := LAST_WORD.search(tail)) and (message := _ends_early(reply, tail, last)):
-        return Flaw(message, ((start + last.start(1), len(whole)),))
-    if (item := LIST_END.search(tail)) and LIST_START.search(reply.text[: start + item.start()]):
-        return Flaw("ends in the middle of a list", ((start + item.start(1), len(whole)),))
-    if "```" in whole and len(whole) <= READ and (fence := _open_fence(whole)) is not None:
-        return Flaw("ends in the middle of code", ((fence, len(whole)),))
-    return None
+    if (last := LAST_WORD.search(tail)) and (unit := _ends_early(reply, tail, last)):
+        begin = start + last.start(1)
+    elif (item := LIST_END.search(tail)) and LIST_START.search(reply.text[: start + item.start()]):
+        unit, begin = "a list", start + item.start(1)
+    elif "```" in whole and len(whole) <= READ and (fence := _open_fence(whole)) is not None:
+        unit, begin = "code", fence
+    else:
+        return None
+    return Flaw(f"the reply ends in the middle of {unit}", ((begin, len(whole)),))
 
 
 def _open_fence(text: str) -> int | None:
@@ -378,13 +380,14 @@ def _open_fence(text: str) -> int | None:
 
 
 def _ends_early(reply: Reply, tail: str, last: re.Match[str]) -> str | None:
+    """Return whether a reply ends in the middle of a word or of a sentence, or None."""
     word, hyphen = last[1].replace("’", "'"), last[2]
     words = tail.split()
     if _goes_on(reply):
         return None
     if hyphen:
         torn = len(words) > 1 and word.islower() and len(word) > 1 and _is_torn(word)
-        return "ends in the middle of a word" if torn else None
+        return "a word" if torn else None
     if len(words) < FEWEST_WORDS:
         return None
     before = words[-2].lower()
@@ -397,7 +400,7 @@ def _ends_early(reply: Reply, tail: str, last: re.Match[str]) -> str | None:
         return None
     if word in NEVER_LAST or (word == "a" and before in BEFORE_A):
         sound = before in (word, "not") or before in BEFORE_LAST.get(word, ())
-        return None if sound else "ends in the middle of a sentence"
+        return None if sound else "a sentence"
     if (
         len(words) >= WORDS_BEFORE_TORN
         and word.islower()
@@ -405,7 +408,7 @@ def _ends_early(reply: Reply, tail: str, last: re.Match[str]) -> str | None:
         and _is_torn(word)
         and _completed(reply, word)
     ):
-        return "ends in the middle of a word"
+        return "a word"
     return None
 
 
