@@ -16,13 +16,14 @@ from grice_annotate.templates import find_templates
 
 
 def ask(app, method, path, fields=None, *, body=b"", headers=(), fault=()):
-    """Return what an application answers; fields are those of a submitted page."""
+    """Return what an application answers; fields are those of a page, a body None never arrives."""
     content = urlencode(fields, doseq=True).encode() if fields else body
     path, _, query = path.partition("?")
     sent = []
 
     async def receive():
-        assert content is not None
+        if content is None:
+            await asyncio.Event().wait()
         return {"type": "http.request", "body": content, "more_body": False}
 
     async def send(message):

@@ -3,7 +3,9 @@ import re
 
 import pytest
 import sqlalchemy
+from msgspec.structs import replace
 
+from grice_annotate.app import LIMITS, application
 from studio import ask, studio_of, talks, write
 
 HOSTILE = (
@@ -11,8 +13,6 @@ HOSTILE = (
     "</section><img src=x onerror=alert(1)>",
     "\"' onmouseover='alert(1)",
     "{{ 1234 * 4321 }} {% raw %}",
-    "javascript:alert(1)",
-    "&lt;b&gt; &amp;",
     "\u202eevil\u0000null",
     "]]><svg/onload=alert(1)>",
     "🙂" * 50,
@@ -33,8 +33,8 @@ def test_a_link_is_long_random_and_opens_one_judges_pages_alone(studio):
     ann = studio.judges["ann"].token
     for path in ("/j/unknown", f"/o/{ann}", f"/j/{studio.judges['owner'].token}", f"/j/{ann[:-1]}"):
         for method in ("GET", "POST"):
-            reply = ask(studio.app, method, path, body=None)  # which nobody reads
-            assert reply.status == 404
+            reply = ask(studio.app, method, path, body=None)  # which nobody waits for
+            assert (reply.status, reply.headers["connection"]) == (404, "close")
             assert "belongs to nobody" in reply.text
     task = studio.task("bo")["task"]
     assert ask(studio.app, "POST", f"/j/{ann}", {"task": task, "aspect0": 3}).status == 409
@@ -91,25 +91,16 @@ def test_what_another_site_sends_is_refused(studio, header):
 
 @pytest.mark.parametrize(
     ("body", "status"),
-    [(b"x" * 300_000, 413), (b"task=\xff\xfe", 400), (b"a=1&" * 600, 400), (b"", 409),
-     (b"task=99999", 409)],
+    [(b"task=1&x=" + b"x" * 262_135, 422), (b"task=1&x=" + b"x" * 262_136, 413), (None, 408),
+     (b"task=1" + b"&a=1" * 499, 422), (b"task=1" + b"&a=1" * 500, 400), (b"task=\xff\xfe", 400),
+     (b"", 409), (b"task=99999", 409)],
 )  # fmt: skip
 def test_a_form_that_is_none_is_refused_and_nothing_is_kept(studio, body, status):
     studio.task("ann")
-    reply = ask(studio.app, "POST", studio.path("ann"), body=body)
+    app = application(studio.study, replace(LIMITS, body_seconds=0.1))
+    reply = ask(app, "POST", studio.path("ann"), body=body)
     assert reply.status == status, reply.text
     assert studio.study.answers() == []
-
-
-def test_a_judge_goes_back_and_changes_the_last_answer(studio):
-    task = studio.task("ann")["task"]
-    studio.answer("ann", aspect0=2)
-    assert f"?task={task}" in studio.page("ann")
-    page = studio.page("ann", f"?task={task}")
-    assert re.search(r'id="aspect0-2"[^>]*checked', page)
-    fields = {"task": task, "aspect0": 5, "change": 1}
-    assert ask(studio.app, "POST", studio.path("ann"), fields).status == 303
-    assert [answer.value for answer in studio.study.answers()] == [{"overall": 5}]
 
 
 def test_the_owner_sees_progress_adds_judges_sets_aside_and_settles(studio):

@@ -9,7 +9,7 @@ from grice.errors import GriceError
 from grice.readers import read
 from grice_annotate.agreement import agreement_of
 from grice_annotate.begin import Source, settings_of
-from studio import command, studio_of, talks, write
+from studio import ask, command, studio_of, talks, write
 
 
 def test_the_records_are_conversations_and_labels_at_once(tmp_path):
@@ -33,7 +33,11 @@ def test_aspects_have_a_list_of_ratings_each_and_who_abstains_has_none(tmp_path)
         reply = studio.answer("ann", aspect0=1)
         assert (reply.status, "choose 0 to 2 for sensibleness" in reply.text) == (422, True)
         assert re.search(r'id="aspect0-1"[^>]*checked', reply.text)
-        studio.answer("ann", aspect0=0, aspect1=2)
+        studio.answer("ann", aspect0=1, aspect1=2)
+        [task] = set(re.findall(r"\?task=(\d+)", studio.page("ann")))
+        assert re.search(r'id="aspect0-1"[^>]*checked', studio.page("ann", f"?task={task}"))
+        changed = {"task": task, "change": 1, "aspect0": 0, "aspect1": 2}
+        assert ask(studio.app, "POST", studio.path("ann"), changed).status == 303
         studio.answer("bo", abstain=1)
         studio.answer("cy", aspect0=1, aspect1=2)
         [record] = studio.records()

@@ -6,6 +6,7 @@ judge. A request that a browser says comes from another site is refused all the 
 
 from __future__ import annotations
 
+import asyncio
 from functools import partial
 from importlib import resources
 from typing import TYPE_CHECKING
@@ -14,12 +15,14 @@ from urllib.parse import parse_qs
 from anyio import CapacityLimiter, to_thread
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from grice.data import json_line
 from grice.errors import InputError, OutputError
 from grice.report.html import hashes
+from grice.serve import Limits
 from grice_annotate.export import data_card, records
 from grice_annotate.records import AnswerError
 from grice_annotate.templates import Page, Submitted
@@ -37,8 +40,8 @@ if TYPE_CHECKING:
 
     Handler: TypeAlias = Callable[["Study", Views, Judge, HTTPRequest, Form], Response]
 
-BODY = 256 << 10
-"""Bytes of a submitted page."""
+LIMITS = Limits(body=256 << 10)
+"""Of a submitted page."""
 FIELDS = 500
 LONGEST_NUMBER = 10
 """Digits that no number of a task or judge has; PostgreSQL holds none above 2³¹."""
@@ -60,7 +63,7 @@ ASKING = 16
 ASSETS = {"studio.css": "text/css", "studio.js": "text/javascript"}
 
 
-def application(study: Study) -> Starlette:
+def application(study: Study, limits: Limits = LIMITS) -> Starlette:
     """Return the application of a study."""
     views = Views(study)
 
@@ -71,7 +74,7 @@ def application(study: Study) -> Starlette:
     routes = [
         Route(
             f"/{who}/{{token}}{path}",
-            partial(_handled, study, views, threads[who], handler, who),
+            partial(_handled, study, views, threads[who], handler, who, limits),
             methods=[method],
         )
         for who, path, method, handler in (
@@ -106,6 +109,7 @@ async def _handled(
     threads: CapacityLimiter,
     handler: Handler,
     who: str,
+    limits: Limits,
     request: HTTPRequest,
 ) -> Response:
     """Return what a path answers to whose link it is; nobody else's request is read any further."""
@@ -116,7 +120,7 @@ async def _handled(
         raise HTTPException(404, "This link belongs to nobody in this study. Ask for yours.")
     if request.method == "POST":
         _check_site(request)
-        form = await _form(request)
+        form = await _form(request, limits)
     answered = partial(handler, study, views, judge, request, form)
     try:
         response = await to_thread.run_sync(answered, limiter=threads)
@@ -135,12 +139,16 @@ def _check_site(request: HTTPRequest) -> None:
         raise HTTPException(403, "This page was sent by another site. Open your link and go on.")
 
 
-async def _form(request: HTTPRequest) -> Form:
+async def _form(request: HTTPRequest, limits: Limits) -> Form:
     data = bytearray()
-    async for part in request.stream():
-        data += part
-        if len(data) > BODY:
-            raise HTTPException(413, f"An answer has at most {BODY >> 10} KiB.")
+    try:
+        async with asyncio.timeout(limits.body_seconds):
+            async for part in request.stream():
+                data += part
+                if len(data) > limits.body:
+                    raise HTTPException(413, f"An answer has at most {limits.body >> 10} KiB.")
+    except (TimeoutError, ClientDisconnect):
+        raise HTTPException(408, "The answer did not arrive in time. Send it again.") from None
     try:
         return parse_qs(data.decode(), keep_blank_values=True, max_num_fields=FIELDS)
     except ValueError:
@@ -263,4 +271,5 @@ async def _refused(views: Views, _: HTTPRequest, error: Exception) -> Response:
     status, text = 500, "Something went wrong."
     if isinstance(error, HTTPException):
         status, text = error.status_code, error.detail
-    return HTMLResponse(views.message("Not here", text), status, headers=HEADERS)
+    headers = {**HEADERS, "Connection": "close"}  # what is left of a body is not read
+    return HTMLResponse(views.message("Not here", text), status, headers=headers)

@@ -170,9 +170,8 @@ def resume(
 
 
 def _serve(study: Study, host: str, port: int, *, as_json: bool) -> int:
-    from grice.serve import Limits
     from grice.serve.server import serve
-    from grice_annotate.app import application
+    from grice_annotate.app import LIMITS, application
     from grice_annotate.begin import with_model
 
     def begun(address: str) -> None:
@@ -189,7 +188,7 @@ def _serve(study: Study, host: str, port: int, *, as_json: bool) -> int:
         note("Each link is for one person alone. Ctrl-C ends; the same command goes on.")
 
     with with_model(study) as ready:
-        serve(application(ready), host=host, port=port, limits=Limits(), begun=begun)
+        serve(application(ready), host=host, port=port, limits=LIMITS, begun=begun)
     return DONE
 
 

@@ -323,9 +323,7 @@ def _tries(row: sa.Row[Any]) -> list[dict[str, Json]]:
     return draft.get("tries", [])
 
 
-def _keep_tries(
-    connection: sa.Connection, judge: Judge, task: int, tries: list[dict[str, Json]]
-) -> None:
+def _keep_tries(connection: sa.Connection, judge: Judge, task: int, tries: list[Any]) -> None:
     connection.execute(
         assignments.update()
         .where(assignments.c.task == task, assignments.c.judge == judge.id)
