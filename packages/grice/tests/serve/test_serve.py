@@ -3,9 +3,12 @@
 import asyncio
 import json
 import re
+import socket
 import subprocess
 import sys
 import threading
+from contextlib import suppress
+from functools import partial
 
 import pytest
 
@@ -70,11 +73,13 @@ def test_scores_are_those_of_the_library_also_in_a_batch_of_requests(grader):
 
 
 def test_several_conversations_and_a_choice_of_metrics(grader):
-    body = {"conversations": [{**TALK, "id": "x"}, TALK], "metrics": ["log_length"]}
+    known = {**TALK, "id": "x" * 200, "source": "a field that no score repeats"}
+    body = {"conversations": [known, TALK], "metrics": ["log_length"]}
     [(status, answer)] = asked(application(grader), post("/score", body))
     assert status == 200
     assert {score["metric"] for score in answer["scores"]} == {"log_length"}
-    assert {score["conversation"] for score in answer["scores"]} == {"x", "talk 2"}
+    assert {score["conversation"] for score in answer["scores"]} == {"x" * 200, "talk 2"}
+    assert not any(score["meta"] for score in answer["scores"])
 
 
 def test_explain_review_and_rerank_give_what_the_library_gives(grader):
@@ -102,6 +107,7 @@ WRONG = {
     "an open text of backslashes": ("/score", b'"' + b'\\"' * 200_000, 400, "body"),
     "too long": ("/score", b" " * (1 << 21), 413, "body"),
     "no turn": ("/score", {"turns": []}, 400, "turns"),
+    "a long id": ("/score", {**TALK, "id": "x" * 201}, 400, "id"),
     "a number as text": ("/score", {"turns": [{"text": 4}]}, 400, "turns[0].text"),
     "one of several": (
         "/score", {"conversations": [TALK, {"turns": 3}]}, 400, "conversations[1].turns",
@@ -190,6 +196,70 @@ def test_scores_that_take_too_long_are_given_up(held):
     assert "0.05 seconds" in answer["error"]["what"]
 
 
+def long(turns):
+    words = "many words of a long turn " * 20
+    return {"turns": [words] * turns, "metrics": ["log_length"]}
+
+
+@pytest.fixture
+def judged(grader, monkeypatch):
+    """The replies that were judged, and an event for which long ones wait."""
+    metric, replies, go = type(grader.scorer.metrics[0]), [], threading.Event()
+    judge = metric._judgements
+
+    def watched(self, items):
+        if len(items[0].text) > 100:
+            go.wait(5)
+        replies.extend(items)
+        return judge(self, items)
+
+    monkeypatch.setattr(metric, "_judgements", watched)
+    return replies, go
+
+
+def test_a_request_waits_for_no_longer_one(grader, judged):
+    finished, short = [], {**TALK, "metrics": ["log_length"]}
+    bodies = {"longest": long(60), "long": long(20), "short": short}
+
+    async def ask(client, name):
+        await client.request(**post("/score", bodies[name]))
+        finished.append(name)
+        judged[1].set()
+
+    async def ask_all():
+        async with app.router.lifespan_context(app), client_of(app) as client:
+            await asyncio.gather(*(ask(client, name) for name in bodies))
+
+    app = application(grader)
+    asyncio.run(ask_all())
+    assert finished == ["short", "long", "longest"]
+
+
+@pytest.mark.parametrize("leaves", [True, False])
+def test_a_request_that_nobody_waits_for_is_not_computed_to_its_end(leaves, grader, judged):
+    sent = []
+    request = {"type": "http.request", "body": json.dumps(long(60)).encode()}
+    coming = [request, {"type": "http.disconnect"}] if leaves else [request]
+    scope = {"type": "http", "method": "POST", "path": "/score", "query_string": b""}
+    scope["headers"] = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
+
+    async def receive():
+        return coming.pop(0) if coming else await asyncio.Event().wait()
+
+    async def send(message):
+        sent.append(message)
+        judged[1].set()
+
+    async def ask():
+        async with app.router.lifespan_context(app):
+            await app(scope, receive, send)
+
+    app = application(grader, limits=Limits(seconds=60 if leaves else 0.05))
+    asyncio.run(ask())
+    assert sent[0]["status"] == (400 if leaves else 503)
+    assert len(judged[0]) <= 1
+
+
 def test_requests_without_the_key_are_refused(grader):
     app = application(grader, key=KEY)
     replies = asked(
@@ -242,6 +312,7 @@ def test_pages_health_and_description(grader):
         page = reply.text
         assert reply.status_code == 200
         assert "default-src 'none'" in page
+        assert reply.headers["content-security-policy"] == "frame-ancestors 'none'"
         assert not re.search(r"(?:src|href)=\"(?:https?:)?//", page)
     [(_, live), (_, ready), (_, about)] = asked(
         app, get("/health/live"), get("/health/ready"), get("/openapi.json")
@@ -258,6 +329,86 @@ def test_without_fastapi_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "fastapi", None)
     with pytest.raises(GriceError, match=r'pip install "grice\[serve\]"'):
         check_installed()
+
+
+@pytest.fixture(scope="module")
+def service():
+    """The port of a service with short limits and few files, whose log stays empty to its end."""
+    if sys.platform == "win32":
+        pytest.skip("there are no such limits and signals")
+    script = """
+import resource
+resource.setrlimit(resource.RLIMIT_NOFILE, (128, 128))
+import grice
+from grice.serve import Limits, app, server
+limits = Limits(head_seconds=0.3, body_seconds=0.3)
+with grice.load("log_length", workers=1) as grader:
+    application = app.application(grader, limits=limits)
+    begun = lambda address: print(address, flush=True)
+    server.serve(application, host="127.0.0.1", port=0, limits=limits, begun=begun)
+"""
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen([sys.executable, "-c", script], **pipes) as process:
+        yield int(process.stdout.readline().rpartition(":")[2])
+        process.terminate()
+        assert process.communicate(timeout=20)[1] == ""
+        assert process.returncode == 0
+
+
+LIVE, HOST = "GET /health/live HTTP/1.1\r\n", "Host: localhost\r\n"
+SCORE = f"POST /score HTTP/1.1\r\n{HOST}Content-Type: application/json\r\n"
+LENGTH, CHUNKS = "Content-Length: 2\r\n", "Transfer-Encoding: chunked\r\n"
+SENT = {
+    "a name of this machine": (f"{LIVE}Host: LocalHost:80\r\n\r\n", [200]),
+    "its IPv6 address": (f"{LIVE}Host: [::1]\r\n\r\n", [200]),
+    "no name": ("GET /health/live HTTP/1.0\r\n\r\n", [200]),
+    "a name of another machine": (f"{LIVE}Host: evil.example\r\n\r\n", [421]),
+    "half a head": (f"{LIVE}Host: loc", [400]),
+    "half a body": (f"{SCORE}{LENGTH}\r\n{{", [408]),
+    "half a body for no path": (f"POST / HTTP/1.1\r\n{HOST}{LENGTH}\r\n{{", [405]),
+    "one length": (f"{SCORE}{LENGTH}\r\n{{}}", [400]),
+    "both lengths": (f"{LIVE}{HOST}{LENGTH}{CHUNKS}\r\n2\r\n{{}}\r\n0\r\n\r\n", [400]),
+    "a broken chunk": (f"{LIVE}{HOST}{CHUNKS}\r\nz\r\n", [400]),
+    "no HTTP": ("\x16\x03\x01\r\n\r\n", [400]),
+}
+
+
+def connected(port, sent):
+    connection = socket.create_connection(("127.0.0.1", port), timeout=10)
+    connection.sendall(sent.encode())
+    return connection
+
+
+def received(connection):
+    """Return all that comes until the connection is closed."""
+    with connection, suppress(ConnectionResetError):
+        return b"".join(iter(partial(connection.recv, 1 << 16), b""))
+
+
+@pytest.mark.enable_socket
+def test_connections_end_with_one_answer_to_each_request(service):
+    connections = {name: connected(service, sent) for name, (sent, _) in SENT.items()}
+    answers = {name: received(connection) for name, connection in connections.items()}
+    found = {
+        name: [int(status) for status in re.findall(rb"HTTP/1.1 (\d+)", answer)]
+        for name, answer in answers.items()
+    }
+    assert found == {name: statuses for name, (_, statuses) in SENT.items()}
+    assert b"localhost" in answers["a name of another machine"]
+
+
+@pytest.mark.enable_socket
+def test_many_slow_and_broken_clients_do_not_stop_the_service_for_ever(service):
+    for sent in (f"{SCORE}{LENGTH}\r\n{{", LIVE, SENT["one length"][0]):
+        connected(service, sent).close()
+    whole = SENT["a name of this machine"][0]
+    second = connected(service, whole)
+    assert b" 200 " in second.recv(1 << 16)
+    second.sendall(b"GET")
+    for connection in [connected(service, LIVE) for _ in range(150)]:
+        received(connection)
+    assert b" 400 " in received(second)
+    assert b" 200 " in received(connected(service, whole))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals")

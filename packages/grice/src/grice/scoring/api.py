@@ -125,12 +125,15 @@ class Scorer(NamedTuple):
         speakers: Speakers or roles whose turns are judged; empty means all.
         preset: Name of the preset that chose models and weights.
         blends: Blends of these metrics, whose scores follow theirs.
+        part: Characters of replies that a metric judges at once; 0 is all. Scores do not depend
+            on it.
     """
 
     metrics: Sequence[LoadedMetric]
     speakers: Collection[str] = ()
     preset: str = SMALL
     blends: Sequence[Blend] = ()
+    part: int = 0
 
     @property
     def columns(self) -> tuple[ScoreColumn, ...]:
@@ -146,7 +149,7 @@ class Scorer(NamedTuple):
             key=lambda loaded: (-len(loaded.metric.models), loaded.metric.judges != "conversation"),
         )
         by_metric = {
-            loaded.metric.name: loaded.score(conversations, self.speakers)
+            loaded.metric.name: loaded.score(conversations, self.speakers, self.part)
             for loaded in costly_first
         }
         by_metric |= {blend.column.name: blend.score(by_metric) for blend in self.blends}

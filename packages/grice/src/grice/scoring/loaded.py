@@ -11,7 +11,7 @@ import math
 import warnings
 from collections import deque
 from contextlib import suppress
-from itertools import takewhile
+from itertools import accumulate, groupby, takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from msgspec.structs import replace
@@ -38,6 +38,7 @@ from grice.errors import (
     plural,
     shortened,
 )
+from grice.progress import track
 from grice.readers.roles import ASSISTANT, TOOL, assistant_alone, is_by, role_of, roles_of, unspoken
 from grice.text.markup import plain_text, thoughts
 
@@ -221,13 +222,18 @@ class LoadedMetric:
         arguments = {**self._arguments, **models}
         return LoadedMetric(self.metric, signature, arguments, asks_endpoint=self.asks_endpoint)
 
-    def judge(self, items: Sequence[Any]) -> list[Judgement]:
+    def judge(self, items: Sequence[Any], part: int = 0) -> list[Judgement]:
         """Return one judgement per response or conversation, in order.
 
         An item that the metric fails on, or gives a value outside of its range, is ``failed`` with
-        the reason; the others keep their values.
+        the reason; the others keep their values. See ``part`` at :class:`grice.scoring.Scorer`.
         """
-        return [self._checked(answer) for answer in answers(self._judgements, items)]
+        if not part or self.asks_endpoint:  # which is asked for many at once
+            return [self._checked(answer) for answer in answers(self._judgements, items)]
+        sizes = (len(item.text) if isinstance(item, Response) else part for item in items)
+        groups = groupby(zip(accumulate(sizes), items, strict=True), lambda both: both[0] // part)
+        parts = track(([item for _, item in both] for _, both in groups), "parts")
+        return [judgement for items in parts for judgement in self.judge(items)]
 
     def _checked(self, answer: Judgement | Failure) -> Judgement:
         if isinstance(answer, Failure):
@@ -246,19 +252,19 @@ class LoadedMetric:
         return judgements
 
     def score(
-        self, conversations: Sequence[Conversation], speakers: Collection[str] = ()
+        self, conversations: Sequence[Conversation], speakers: Collection[str] = (), part: int = 0
     ) -> list[list[Score]]:
         """Return the scores of each conversation, in the order of its turns."""
         if self.metric.judges == "conversation":
             plain = list(map(dialogue_turns, conversations))
-            judged = self.judge([talk for talk, _ in plain])
+            judged = self.judge([talk for talk, _ in plain], part)
             return [
                 [self._score(talk, None, judgement, places)]
                 for talk, judgement, (_, places) in zip(conversations, judged, plain, strict=True)
             ]
-        items = [responses(conversation, speakers) for conversation in conversations]
+        items = [responses(talk, speakers) for talk in track(conversations, "conversations")]
         asked = [item for group in items for item in group if item.text.strip()]
-        judgements = iter(self.judge(asked))
+        judgements = iter(self.judge(asked, part))
         # An empty reply gets the lowest score without running the metric: an abstention would
         # raise the mean of a bot that often does not answer.
         empty = Judgement(self.metric.low, "ok", "the reply is empty", (EMPTY,))

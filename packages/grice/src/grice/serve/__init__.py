@@ -17,6 +17,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         turns: Turns of all conversations, or candidates, of one request.
+        head_seconds: Time in which the next request of a connection must begin, with a whole head.
         body_seconds: Time in which the body must arrive.
         seconds: Time in which scores must be ready.
     """
@@ -25,6 +26,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     body: int = 1 << 20
     turns: int = 2_000
     concurrency: int = 512
+    head_seconds: int = 15
     body_seconds: float = 10
     seconds: float = 60
 

@@ -19,6 +19,7 @@ from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessColl
 from prometheus_client import generate_latest as prometheus_text
 from pydantic import ValidationError
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 from grice import __version__
 from grice.data import json_line
@@ -28,7 +29,7 @@ from grice.evaluation.review import Reviewer
 from grice.readers._formats import FieldError, decode
 from grice.report.html import head
 from grice.serve import Limits, bodies
-from grice.serve.bodies import Refused
+from grice.serve.bodies import CLOSE, JSON, RETRY, Refused
 from grice.serve.engine import Engine
 
 if TYPE_CHECKING:
@@ -38,9 +39,10 @@ if TYPE_CHECKING:
     from grice.scoring.api import Grader
 
     Kind: TypeAlias = type[bodies.Talk]
-    Answer: TypeAlias = Callable[[Any], Awaitable[Response]]
+    Answer: TypeAlias = Callable[[Any], Coroutine[Any, Any, Response]]
 
-JSON = "application/json"
+NO_FRAMES = {"Content-Security-Policy": "frame-ancestors 'none'"}
+"""Other sites cannot show a page, nor what it scores for a fragment of theirs, in a frame."""
 
 
 class Service:
@@ -53,7 +55,7 @@ class Service:
         self.metrics = list(grader.signatures)
         self.under_way = 0
         self.counts = CollectorRegistry()
-        self.engine = Engine(grader.scorer, limits.seconds, self.counts)
+        self.engine = Engine(grader.scorer, limits, self.counts)
         labels, about = ("path", "status"), "Requests by path and status."
         self._requests = Counter("grice_requests", about, labels, registry=self.counts)
         about = "Seconds until the answer."
@@ -81,7 +83,7 @@ class Service:
                 score.metric: counterfactuals(loaded[score.metric], talk, score) for score in scores
             }
 
-        return _json(bodies.Scored(scores, await self.engine.call(len(talk.turns), changes)))
+        return _json(bodies.Scored(scores, await self.engine.call(talk, changes)))
 
     async def review(self, body: bodies.Reviewed) -> Response:
         """List the replies that a person should look at first."""
@@ -99,8 +101,7 @@ class Service:
         def ranked() -> object:
             return next(iter(rerank([context], scorer, body.blended())))
 
-        turns = len(context.turns) + len(body.candidates)
-        result = await self.engine.call(turns, ranked)
+        result = await self.engine.call(context, ranked)
         if isinstance(result, RecordError):
             raise result
         return _json(result)
@@ -125,9 +126,12 @@ class Service:
         self.under_way += 1
         try:
             self._check_head(request)
-            response = await answer(kind.model_validate(await self._record(request)))
+            body = kind.model_validate(await self._record(request))
+            response = await _while_open(request, answer(body))
         except (GriceError, HTTPException, RecursionError, ValidationError) as error:
-            response = _refusal(bodies.refusal_of(error))
+            response = bodies.refusal_of(error).answer()
+        except (ClientDisconnect, asyncio.CancelledError):  # nobody reads it
+            response = Refused(400, "the connection was closed", do="send it again").answer()
         finally:
             self.under_way -= 1
         self._requests.labels(path, response.status_code).inc()
@@ -147,10 +151,10 @@ class Service:
                         break  # client reads the answer; then the connection is closed
         except TimeoutError:
             what = f"the body was not received within {limits.body_seconds:g} seconds"
-            raise Refused(408, what, where="body", do="send it without delay") from None
+            raise Refused(408, what, where="body", do="send it without delay", **CLOSE) from None
         if size > limits.body:
             what = f"more than {limits.body:,} bytes"
-            raise Refused(413, what, where="body", do="send it in several requests")
+            raise Refused(413, what, where="body", do="send it in several requests", **CLOSE)
         do = "send one JSON object in UTF-8; see /docs"
         try:
             record = decode(bytes(data))
@@ -163,7 +167,7 @@ class Service:
     def _check_head(self, request: Request) -> None:
         if self.under_way > self.limits.concurrency:
             do = "retry after the seconds in Retry-After"
-            raise Refused(429, "too many concurrent requests", do=do, retry=1)
+            raise Refused(429, "too many concurrent requests", do=do, **RETRY)
         self._check_key(request)
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind != JSON:  # a page of another site cannot send it without permission
@@ -178,7 +182,7 @@ class Service:
         if scheme.lower() != "bearer" or not same:
             what, where = "missing or wrong API key", "header Authorization"
             do = "send Authorization: Bearer KEY, with the key of this service"
-            raise Refused(401, what, where=where, do=do)
+            raise Refused(401, what, where=where, do=do, **{"WWW-Authenticate": "Bearer"})
 
 
 class _Route(APIRoute):
@@ -247,6 +251,22 @@ def application(
     return app
 
 
+async def _while_open(request: Request, answer: Coroutine[Any, Any, Response]) -> Response:
+    """Return an answer; computing it ends when the client closes the connection."""
+    computing = asyncio.ensure_future(answer)
+
+    async def watch() -> None:
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+        computing.cancel()
+
+    watching = asyncio.ensure_future(watch())
+    try:
+        return await computing
+    finally:
+        watching.cancel()
+
+
 def _page(name: str, loaded: str) -> Callable[[], Awaitable[Response]]:
     """Return an endpoint for a page that makes requests only to this service."""
     assets = resources.files("grice.serve") / "assets"
@@ -258,7 +278,7 @@ def _page(name: str, loaded: str) -> Callable[[], Awaitable[Response]]:
     page = f"{beginning}<body>\n{body}<script>{script}</script>\n</body>\n</html>\n"
 
     async def shown() -> Response:
-        return HTMLResponse(page)
+        return HTMLResponse(page, headers=NO_FRAMES)
 
     return shown
 
@@ -267,20 +287,16 @@ def _json(value: object) -> Response:
     return Response(json_line(value), media_type=JSON)
 
 
-def _refusal(refused: Refused) -> Response:
-    return Response(json_line(refused.body), refused.status_code, refused.headers, media_type=JSON)
-
-
 async def _no_answer(request: Request, error: Exception) -> Response:
     if isinstance(error, Refused):
-        return _refusal(error)
+        return error.answer()
     status = error.status_code if isinstance(error, HTTPException) else 404
     what = f"{request.method[:20]} {request.url.path[:100]}: no such path"
     *paths, last = bodies.ANSWERS
     do = f"POST to {', '.join(paths)} or {last}; see /docs"
-    return _refusal(Refused(status, what, where="path", do=do))
+    return Refused(status, what, where="path", do=do).answer()
 
 
 async def _fault(_: Request, error: Exception) -> Response:
     what = f"internal error of grice: {type(error).__name__}"
-    return _refusal(Refused(500, what, do="report it with the log of the service"))
+    return Refused(500, what, do="report it with the log of the service").answer()

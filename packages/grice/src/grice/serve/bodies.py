@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
-from fastapi.exceptions import HTTPException
+from fastapi import HTTPException, Response
 from msgspec.structs import replace
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from grice.data import Conversation, Score
+from grice.data import Conversation, Score, json_line
 from grice.errors import RecordError, did_you_mean, plural
 from grice.evaluation.rerank import Blend, Ranked
 from grice.evaluation.review import Review
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from grice.serve import Limits
 
+JSON, LONGEST_ID = "application/json", 200
 TALK: dict[str, object] = {
     "turns": [
         {"speaker": "Ann", "text": "Is it far to the station?"},
@@ -138,9 +139,12 @@ class Candidates(Talk):
 
 def _built(record: dict[str, Any], name: str, inside: str) -> Conversation:
     try:
-        return from_record(record, name)
+        built = from_record(record, name)
+        if len(built.id) > LONGEST_ID:  # each score repeats it
+            raise RecordError(f"more than {LONGEST_ID} characters", file=name, field="id")
     except RecordError as error:
         raise refusal_of(error, inside) from None
+    return built
 
 
 def _check_size(count: int, limits: Limits) -> None:
@@ -170,19 +174,22 @@ ANSWERS = {"/score": Scored, "/explain": Scored, "/review": Review, "/rerank": R
 """The body of an answer, by path."""
 
 
+RETRY, CLOSE = {"Retry-After": "1"}, {"Connection": "close"}
+"""Headers of a refusal: whether to send the request again, or not to read the rest of it."""
+
+
 class Refused(HTTPException):
-    """A refused request."""
+    """A refused request, and headers of the answer."""
 
     def __init__(
-        self, status: int, what: str, *, where: str = "request", do: str, retry: int | None = None
+        self, status: int, what: str, *, where: str = "request", do: str, **headers: str
     ) -> None:
-        headers = {} if retry is None else {"Retry-After": str(retry)}
-        if status == 401:
-            headers["WWW-Authenticate"] = "Bearer"
-        if status in (408, 413):
-            headers["Connection"] = "close"  # the rest of the body is not read
         super().__init__(status, what, headers)
         self.body = Failed({"what": what, "where": where, "do": do})
+
+    def answer(self) -> Response:
+        """Return the response to it."""
+        return Response(json_line(self.body), self.status_code, self.headers, media_type=JSON)
 
 
 def refusal_of(error: Exception, inside: str = "") -> Refused:

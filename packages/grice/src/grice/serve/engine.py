@@ -1,88 +1,130 @@
-"""Requests in batches: those that arrive during a computation are scored together in the next one.
+"""Requests take turns in computing, and those that wait are scored together in one batch.
 
-One thread computes, with as many workers as the models have. Batching does not change scores.
+Short requests and long ones each have a line, whose first request computes, with as many workers as
+the models have. A long one goes to the end of its line at each step of a tracked loop
+(:mod:`grice.progress`): a part of its replies, or a batch of a model. A request is short up to
+:data:`SHORT` characters and :data:`FIRST` seconds. Batches and parts do not change scores.
 """
 
 from __future__ import annotations
 
 import asyncio
+import threading
+from collections import defaultdict, deque
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from time import perf_counter
+from traceback import clear_frames
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from msgspec.structs import replace
 from prometheus_client import Counter, Gauge
 
-from grice.serve.bodies import Refused
+from grice.data import json_line
+from grice.errors import StoppedError
+from grice.progress import watched
+from grice.scoring.api import Scorer
+from grice.serve.bodies import RETRY, Refused
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from prometheus_client import CollectorRegistry
 
     from grice.data import Conversation, Score
-    from grice.scoring.api import Scorer
+    from grice.progress import Advance
+    from grice.serve import Limits
 
-BATCH_TURNS = 512
-"""Turns of a batch at which no more requests are added."""
+SHORT = 8_000
+"""Characters of a short request, and of a batch of them."""
+FIRST = 0.2
+"""Seconds of computing after which a request is no longer short."""
+PART = 500
+"""Characters of replies that a metric judges in one step."""
 
 Result = TypeVar("Result")
 
 
-@dataclass(eq=False)
 class _Job:
     """A request for scores of conversations, or for the result of a call."""
 
-    turns: int
-    conversations: Sequence[Conversation] = ()
-    metrics: tuple[str, ...] = ()
-    call: Callable[[], object] | None = None
-    done: asyncio.Future[Any] = field(default_factory=asyncio.Future)
+    def __init__(
+        self, conversations: Sequence[Conversation], call: Callable[[], object] | None = None
+    ) -> None:
+        self.conversations, self.call = conversations, call
+        self.turns = sum(len(conversation.turns) for conversation in conversations)
+        self.size = len(json_line(conversations))
+        self.done: asyncio.Future[Any] = asyncio.Future()
+
+
+class _Line:
+    """Threads in the order in which they came; the first one computes."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._threads: deque[threading.Event] = deque()
+
+    def enter(self) -> None:
+        """Wait until all who came earlier have left."""
+        mine = threading.Event()
+        with self._lock:
+            self._threads.append(mine)
+            self._threads[0].set()
+        mine.wait()
+
+    def leave(self) -> None:
+        """Let the next one compute."""
+        with self._lock:
+            self._threads.popleft()
+            if self._threads:
+                self._threads[0].set()
+
+
+class _Scorer(Scorer):
+    """A scorer whose scores do not each repeat the fields of their record."""
+
+    def score(self, conversations: Sequence[Conversation]) -> list[list[Score]]:
+        groups = super().score(conversations)
+        return [[replace(score, meta={}) for score in group] for group in groups]
 
 
 class Engine:
-    """Scores requests, a batch at a time, while its context is open."""
+    """Scores requests while its context is open."""
 
-    def __init__(self, scorer: Scorer, seconds: float, counts: CollectorRegistry) -> None:
-        self.scorer = scorer
-        self._seconds = seconds
+    def __init__(self, scorer: Scorer, limits: Limits, counts: CollectorRegistry) -> None:
+        self.scorer = _Scorer(*scorer)._replace(part=PART)
+        self.ready = False
+        self._limits = limits
+        self._short, self._long = _Line(), _Line()
+        self._queues: dict[tuple[str, ...], deque[_Job]] = defaultdict(deque)
         self._waiting = 0
-        self._jobs: asyncio.Queue[_Job | None]
-        self._task: asyncio.Task[None] | None = None
-        self._open = False
         self._batches = Counter("grice_batches", "Batches scored.", registry=counts)
         self._batched = Counter("grice_batched_requests", "Requests in them.", registry=counts)
         self._turns = Counter("grice_turns", "Turns in them.", registry=counts)
         waiting = Gauge("grice_waiting_turns", "Turns accepted, not scored.", registry=counts)
         waiting.set_function(lambda: self._waiting)
 
-    @property
-    def ready(self) -> bool:
-        """Whether requests are taken and scored."""
-        return self._open and self._task is not None and not self._task.done()
-
     async def __aenter__(self) -> None:
-        self._jobs = asyncio.Queue()
-        self._open = True
-        self._task = asyncio.create_task(self._work())
+        self._threads = ThreadPoolExecutor(self._limits.concurrency, "grice-score")
+        self.ready = True
 
     async def __aexit__(self, *_: object) -> None:
         """Finish all accepted requests, and take no more."""
-        self._open = False
-        self._jobs.put_nowait(None)
-        if self._task is not None:
-            await self._task
+        self.ready = False
+        await asyncio.to_thread(self._threads.shutdown)
 
     async def score(
         self, conversations: Sequence[Conversation], metrics: tuple[str, ...]
     ) -> list[list[Score]]:
         """Return the scores of each conversation."""
-        turns = sum(len(conversation.turns) for conversation in conversations)
-        scores: list[list[Score]] = await self._done(_Job(turns, conversations, metrics))
+        job = _Job(conversations)
+        queue = self._queues[metrics] if job.size <= SHORT else deque()
+        scores: list[list[Score]] = await self._done(job, queue, self.only(metrics))
         return scores
 
-    async def call(self, turns: int, function: Callable[[], Result]) -> Result:
-        """Return the result of a function that scores so many turns by itself."""
-        result: Result = await self._done(_Job(turns, call=function))
+    async def call(self, talk: Conversation, function: Callable[[], Result]) -> Result:
+        """Return the result of a function that scores a conversation by itself."""
+        result: Result = await self._done(_Job([talk], function), deque(), self.scorer)
         return result
 
     def only(self, metrics: tuple[str, ...]) -> Scorer:
@@ -90,58 +132,84 @@ class Engine:
         chosen = [loaded for loaded in self.scorer.metrics if loaded.metric.name in metrics]
         return self.scorer._replace(metrics=chosen)
 
-    async def _done(self, job: _Job) -> Any:  # noqa: ANN401 - of any job
+    async def _done(self, job: _Job, queue: deque[_Job], scorer: Scorer) -> Any:  # noqa: ANN401
         if not self.ready:
-            raise Refused(503, "the service is shutting down", do="ask another instance", retry=1)
+            raise Refused(503, "the service is shutting down", do="ask another instance", **RETRY)
+        queue.append(job)
+        line = self._short if job.size <= SHORT else self._long
+        loop, seconds = asyncio.get_running_loop(), self._limits.seconds
+        self._threads.submit(self._compute, line, queue, scorer, loop)
         self._waiting += job.turns
-        self._jobs.put_nowait(job)
         try:
-            return await asyncio.wait_for(job.done, self._seconds)
+            return await asyncio.wait_for(job.done, seconds)
         except TimeoutError:
-            what = f"not scored within {self._seconds:g} seconds"
+            what = f"not scored within {seconds:g} seconds"
             do = "send fewer turns per request, or retry later"
-            raise Refused(503, what, do=do, retry=1) from None
+            raise Refused(503, what, do=do, **RETRY) from None
+        finally:
+            self._waiting -= job.turns
 
-    async def _work(self) -> None:
-        loop = asyncio.get_running_loop()
-        with ThreadPoolExecutor(1, "grice-score") as thread:
-            while job := await self._jobs.get():
-                jobs, turns = [job], job.turns
-                while turns < BATCH_TURNS and not self._jobs.empty():
-                    if (further := self._jobs.get_nowait()) is None:
-                        self._jobs.put_nowait(None)
-                        break
-                    jobs.append(further)
-                    turns += further.turns
-                wanted = [job for job in jobs if not job.done.done()]  # others have timed out
-                results = await loop.run_in_executor(thread, self._computed, wanted)
-                for job, result in zip(wanted, results, strict=True):
-                    if job.done.done():
-                        continue
-                    if isinstance(result, Exception):
-                        job.done.set_exception(result)
-                    else:
-                        job.done.set_result(result)
-                self._waiting -= turns
-                self._batches.inc()
-                self._batched.inc(len(wanted))
-                self._turns.inc(sum(job.turns for job in wanted))
+    def _compute(
+        self, line: _Line, queue: deque[_Job], scorer: Scorer, loop: asyncio.AbstractEventLoop
+    ) -> None:
+        """Compute a batch from the head of a queue, which an earlier batch may have emptied."""
+        jobs: list[_Job] = []
+        with self._turn(line, jobs):
+            while queue and (not jobs or sum(job.size for job in (*jobs, queue[0])) <= SHORT):
+                job = queue.popleft()
+                if not job.done.done():  # others have been given up
+                    jobs.append(job)
+            results = _results(jobs, scorer)
+        loop.call_soon_threadsafe(self._give, jobs, results)
 
-    def _computed(self, jobs: Sequence[_Job]) -> list[object]:
-        """Return the result of each job, or its error."""
-        results: dict[_Job, object] = {}
-        for metrics, call in dict.fromkeys((job.metrics, job.call) for job in jobs):
-            alike = [job for job in jobs if (job.metrics, job.call) == (metrics, call)]
-            talks = [talk for job in alike for talk in job.conversations]
-            try:
-                if call is not None:
-                    results[alike[0]] = call()
-                    continue
-                scores = iter(self.only(metrics).score(talks))
-                results |= {job: [next(scores) for _ in job.conversations] for job in alike}
-            except Exception as error:  # noqa: BLE001 - one request must not end the service
-                if len(alike) > 1:  # the others keep their scores
-                    results |= {job: self._computed([job])[0] for job in alike}
-                else:
-                    results[alike[0]] = error
-        return [results[job] for job in jobs]
+    @contextmanager
+    def _turn(self, line: _Line, jobs: Sequence[_Job]) -> Iterator[None]:
+        """Compute jobs in this block, as long as anybody waits for one of them."""
+        line.enter()
+        until = perf_counter() + FIRST
+
+        def advance(_: int) -> None:
+            nonlocal line
+            if all(job.done.done() for job in jobs):
+                raise StoppedError("nobody waits for the answer")
+            if line is self._long or perf_counter() > until:
+                line.leave()
+                line = self._long
+                line.enter()
+
+        @contextmanager
+        def watcher(*_: object) -> Iterator[Advance]:
+            with watched(watcher):  # loops inside of this one, too
+                yield advance
+
+        try:
+            with watched(watcher):
+                yield
+        finally:
+            line.leave()
+
+    def _give(self, jobs: Sequence[_Job], results: Sequence[object]) -> None:
+        for job, result in zip(jobs, results, strict=True):
+            if job.done.done():
+                continue
+            if isinstance(result, Exception):
+                job.done.set_exception(result)
+            else:
+                job.done.set_result(result)
+        self._batches.inc(bool(jobs))
+        self._batched.inc(len(jobs))
+        self._turns.inc(sum(job.turns for job in jobs))
+
+
+def _results(jobs: Sequence[_Job], scorer: Scorer) -> list[object]:
+    """Return the result of each job, or its error."""
+    try:
+        if jobs and jobs[0].call is not None:
+            return [jobs[0].call()]
+        scores = iter(scorer.score([talk for job in jobs for talk in job.conversations]))
+        return [[next(scores) for _ in job.conversations] for job in jobs]
+    except Exception as error:  # noqa: BLE001 - one request must not end the service
+        clear_frames(error.__traceback__)  # loops end here, not on the thread that gets the error
+        if len(jobs) == 1:
+            return [error]
+        return [_results([job], scorer)[0] for job in jobs]  # the others keep their scores
