@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import math
 import random
 from pathlib import Path
 
@@ -74,6 +75,12 @@ def test_runs_over_the_same_and_over_other_conversations(files, other, paired, v
     assert metric.comparison.verdict == verdict
     assert gap.low < gap.value < gap.high
     assert (gap.low > 0) == (metric.comparison.p_value < 0.05) == (verdict == "first higher")
+    if not paired:  # Zou and Donner 2008
+        old, new = metric.baseline, metric.other
+        below = math.hypot(new.value - new.low, old.high - old.value)
+        above = math.hypot(new.high - new.value, old.value - old.low)
+        ends = gap.value - below, gap.value + above
+        assert gap.interval == pytest.approx(ends)
 
 
 def test_the_order_of_lines_does_not_matter(pair, tmp_path):

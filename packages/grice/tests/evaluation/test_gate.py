@@ -33,6 +33,8 @@ def verdicts(file, rules):
 def test_the_low_end_is_held_against_the_bar_not_the_point(good):
     [check] = gate_file(good, Rules({"relevance": 0.6})).checks
     assert check.verdict == "passed"
+    assert verdicts(good, Rules({"relevance": check.low})) == ["passed"]
+    assert verdicts(good, Rules({"relevance": check.value})) == ["uncertain"]
     between = {"relevance": (check.low + check.value) / 2}
     above = {"relevance": check.value + 0.001}
     assert verdicts(good, Rules(between)) == ["uncertain"]
@@ -60,7 +62,9 @@ def test_the_share_below_is_held_by_its_high_end(good):
     [check] = gate_file(good, rules(0.5)).checks
     assert check.verdict == "passed"
     assert 0.1 < check.value < 0.25  # a normal deviate lies below -1 in 16 % of cases
+    assert verdicts(good, rules(check.high)) == ["passed"]
     assert verdicts(good, rules((check.value + check.high) / 2)) == ["uncertain"]
+    assert verdicts(good, rules(check.value)) == ["uncertain"]
     assert verdicts(good, rules(check.value / 2)) == ["failed"]
 
 
@@ -130,19 +134,25 @@ def test_a_file_on_another_scale_is_checked_and_one_on_the_scale_by_its_ends(tmp
     [check] = gate_file(file, Rules({"relevance": 2.0})).checks
     assert check.low < check.value == 3.0 < check.high
     file = write(tmp_path / "out.jsonl", [line(f"c{i}", 0, i % 2) for i in range(12)])
+    below = (ShareBelow("relevance", 1.0, 0.9),)
+    assert gate_file(file, Rules(share_below=below)).checks[0].value == 0.5  # 1 is not below 1
     with pytest.raises(InputError, match="its scores lie between 0 and 1, a threshold of 2"):
         gate_file(file, Rules({"relevance": 2.0}))
 
 
 def test_a_gate_fails_where_the_mean_dropped(tmp_path, capsys):
-    old, same, worse = (
-        write(tmp_path / name, scores(40, mean))
-        for name, mean in (("old", 0.7), ("same", 0.7), ("worse", 0.6))
-    )
-    rules = Rules(max_drop={EVERY: 0.02})
-    [kept] = gate_file(same, rules, old).checks
-    [lost] = gate_file(worse, rules, old).checks
+    old, same = (write(tmp_path / name, scores(40, 0.7)) for name in ("old", "same"))
+    worse = write(tmp_path / "worse", scores(40, 0.6, 0.12))
+
+    def dropped(file, **most):
+        [check] = gate_file(file, Rules(max_drop=most), old).checks
+        return check
+
+    kept, lost = (dropped(file, relevance=0.02) for file in (same, worse))
     assert (kept.verdict, lost.verdict) == ("passed", "failed")
+    assert dropped(same, relevance=0).verdict == "passed"
+    assert dropped(worse, relevance=-lost.low).verdict == "passed"
+    assert dropped(worse, relevance=-lost.value).verdict == "uncertain"
     assert "a drop of at most 0.02 allowed" in lost.says
     assert main(["gate", same, "--baseline", old, "--max-drop", "0.02", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["passed"]

@@ -47,17 +47,6 @@ def test_a_good_metric_saves_labels_and_the_bias_of_the_metric_does_not_matter(t
     assert "is worth" in metric.says[0]
 
 
-def test_intervals_hold_the_mean_of_all(tmp_path):
-    """95 % intervals of 40 random labels of 200."""
-    inside, runs = 0, 80
-    for seed in range(runs):
-        ratings, scores = world(200, noise=0.8, seed=seed)
-        drawn = [int(c) for c in np.random.default_rng(seed).permutation(200)[:40]]
-        [metric] = estimate(*files(tmp_path, ratings, scores, drawn)).metrics
-        inside += metric.mean.low <= 3 <= metric.mean.high
-    assert inside / runs >= 0.9
-
-
 def test_labels_that_are_no_random_sample_are_named(tmp_path):
     ratings, scores = world(100)
     lowest = [int(c) for c in np.argsort([value for [value] in scores])[:20]]

@@ -7,6 +7,7 @@ from collections import Counter
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 import made_metric
 from grice.cli import main
@@ -60,7 +61,7 @@ def test_the_blend_decides(grader, blend, first):
 
 
 def test_vetoed_candidates_follow_the_others_and_empty_ones_follow_these(grader):
-    item = ranked(grader, "", "0.9 0.1", "0.2 0.3", vetoes={"two": 0.2})
+    item = ranked(grader, "", "0.9 0.1", "0.2 0.3", vetoes={"two": 0.3})
     assert [candidate.index for candidate in item.candidates] == [2, 1, 0]
     assert item.candidates[1].vetoed == ("two",)
     assert item.candidates[2].value is None
@@ -164,6 +165,13 @@ def test_the_best_and_the_worst_make_a_pair_as_trainers_read_it():
     assert pair.margin == pytest.approx(0.7)
     assert (pair.chosen_scores, pair.rejected_scores) == ({"one": 0.8}, {"one": 0.1})
     assert [message["role"] for message in pair.prompt] == ["user", "assistant", "user"]
+
+
+@pytest.mark.parametrize("filters", [{"margin": 0.7}, {"length_ratio": 2.0}, {"agreement": True}])
+def test_pairs_at_a_limit_are_kept(filters):
+    better, worse = (replace(each, value=value) for each, value in ((GOOD, 0.75), (BAD, 0.05)))
+    worse = replace(worse, scores=better.scores)
+    assert len([*preferences([ranking(better, worse)], Counter(), **filters)]) == 1
 
 
 def test_roles_of_a_chat_stay():

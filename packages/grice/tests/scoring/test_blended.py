@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 
 from grice.cli import main
+from grice.data import Score
+from grice.scoring import load
+from grice.scoring.blended import blend_of
 
 
 @pytest.fixture
@@ -36,6 +39,26 @@ def test_a_blend_is_made_of_the_scores_of_its_parts(chat, capsys):
             if not abstained:
                 assert blend["value"] == pytest.approx(wanted[how])
             assert all(part["signature"] in blend["signature"] for part in parts)
+
+
+@pytest.mark.parametrize(
+    ("parts", "blended"),
+    [
+        ([("ok", 0.1), ("ok", 0.3)], ("ok", 0.1)),
+        ([("ok", 0.1), ("abstained", 0.7)], ("abstained", 0.5)),
+        ([("failed", None), ("ok", 0.3)], ("failed", None)),
+        ([("failed", None), ("abstained", 0.7)], ("failed", None)),
+    ],
+)
+def test_a_blend_abstains_or_fails_where_one_of_its_parts_does(parts, blended):
+    with load("relevance", "repetition") as grader:
+        blend = blend_of("min:relevance,repetition", grader.scorer.metrics)
+    given = {
+        name: [[Score("c", 1, name, value, status, None, (), (), "")]]
+        for name, (status, value) in zip(blend.parts, parts, strict=True)
+    }
+    [[score]] = blend.score(given)
+    assert (score.status, score.value) == blended
 
 
 def test_scores_of_a_blend_are_summed_up_and_read_by_other_commands(
