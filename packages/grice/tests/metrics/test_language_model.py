@@ -82,26 +82,13 @@ def test_a_prompt_without_tokens_has_no_scores(model):
     ]
 
 
-def test_what_is_known_of_one_token_after_another_adds_up(model):
-    both = model.log_probabilities(["A:"], ["bread happy"])[0]
-    first = model.log_probabilities(["A:"], ["bread"])[0]
-    second = model.log_probabilities(["A: bread"], ["happy"])[0]
-    assert both == pytest.approx((first + second) / 2, rel=1e-5)
-
-
 def test_a_text_is_truncated_if_it_is_longer_than_half_a_window(model):
     assert model.truncated(["sleep " * 60, "i eat"]) == [True, False]
 
 
 def test_half_a_character_is_read_as_an_unknown_one(model):
-    assert model.log_probabilities(["A:"], ["\ud83d"]) == model.log_probabilities(
-        ["A:"], ["\ufffd"]
-    )
-
-
-def test_as_many_prompts_as_texts(model):
-    with pytest.raises(ValueError, match="is longer"):
-        model.log_probabilities(["A:"], ["i", "eat"])
+    half, unknown = model.token_scores([prompt("A:", "\ud83d"), prompt("A:", "\ufffd")])
+    assert half == unknown
 
 
 def test_a_model_that_reads_too_little_is_refused(tmp_path, models):

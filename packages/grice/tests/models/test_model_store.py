@@ -18,7 +18,7 @@ from grice.cli import main
 from grice.errors import ModelError, ModelFolderError
 from grice.models.folder import open_folder, shipped_models
 from grice.models.loader import ModelLoader, find_folder
-from grice.models.protocols import CausalLM, Pair, PairClassifier
+from grice.models.protocols import CausalLM, Pair, PairClassifier, PromptPart
 from grice.models.store import known_models
 from model_mirror import COMMIT, FILE, HALVES, REPOSITORY, WEIGHTS, WHEEL, index, sha256, wheel_of
 
@@ -358,12 +358,12 @@ def test_models_of_each_family_and_source_answer(
         names += ["tiny", "Small"]
     with ModelLoader(mode="exact", workers=1, cache=None) as loader:
         answers = [
-            loader.load(f"model:{name}", CausalLM).log_probabilities(
-                ["we bread", ""], [" a bird", "we read a bird"]
+            loader.load(f"model:{name}", CausalLM).token_scores(
+                [[PromptPart("we bread"), PromptPart(" a bird", target=True)]]
             )
             for name in names
         ]
-    assert all(answer < 0 for answer in answers[0])
+    assert answers[0][0][0][0].log_probability < 0
     assert answers[1:2] == answers[:1]
     assert answers[2:3] == answers[3:]
 

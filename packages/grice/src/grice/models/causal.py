@@ -25,7 +25,7 @@ from grice.models.embedded import (
     run_batches,
 )
 from grice.models.loader import Settings, model_type
-from grice.models.protocols import PromptPart, TokenScore
+from grice.models.protocols import TokenScore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -122,22 +122,6 @@ class WindowedLM(PromptReader):
                     targets[number].append(TokenScore(start, end, value))
             scores.append(list(targets.values()))
         return scores
-
-    def log_probabilities(self, prompts: Sequence[str], texts: Sequence[str]) -> list[float]:
-        """Return the mean log probability of the tokens of each text after its prompt, at most 0.
-
-        Of a long prompt the end is used, of a long text the beginning. A text without tokens has 0.
-        """
-        scores = self.token_scores(
-            [
-                (PromptPart(prompt or "\n"), PromptPart(f" {text.lstrip()}", target=True))
-                for prompt, text in zip(prompts, texts, strict=True)
-            ]
-        )
-        return [
-            float(np.mean([token.log_probability for token in tokens])) if tokens else 0.0
-            for (tokens,) in scores
-        ]
 
     @abstractmethod
     def _window_log_probabilities(self, windows: list[Tokens]) -> Sequence[Sequence[float]]:

@@ -130,9 +130,6 @@ class PairClassifier(Reader, Protocol):
 class CausalLM(Reader, Protocol):
     """Causal language model."""
 
-    def log_probabilities(self, prompts: Sequence[str], texts: Sequence[str]) -> list[float]:
-        """Return the mean log probability of each text's tokens after its prompt, at most 0."""
-
     def token_scores(self, prompts: Sequence[Prompt]) -> list[list[list[TokenScore]]]:
         """Return for each prompt the tokens of each of its target spans."""
 
