@@ -1,9 +1,10 @@
+import json
 import shutil
 
 import pytest
 
 from grice.errors import ModelFolderError
-from grice.models.folder import open_folder, shipped_models
+from grice.models.folder import MOST_BYTES, MOST_DOTS, is_inside, open_folder, shipped_models
 
 
 @pytest.fixture
@@ -43,10 +44,37 @@ def test_other_settings_are_another_model_and_a_changed_file_is_refused_by_name(
         open_folder(copy)
 
 
-@pytest.mark.parametrize("content", [b"name = ", b"\xff\xfe", b'name = "x"', b""])
-def test_a_broken_card_is_refused(copy, content):
+@pytest.mark.parametrize(
+    "content",
+    [
+        *(b"name = ", b"\xff\xfe", b'name = "x"', b""),
+        b"a." * MOST_DOTS + b"a.a = 1",
+        b'"=".' + b"a." * MOST_DOTS + b"a = {b = 1}",
+        b"x = {" + b"a." * MOST_DOTS + b"a.a = 1}",
+        b"#" * (MOST_BYTES + 1),
+    ],
+)
+def test_a_card_that_is_broken_or_long_is_refused(copy, content):
     (copy / "card.toml").write_bytes(content)
     with pytest.raises(ModelFolderError, match="cannot be read"):
+        open_folder(copy)
+
+
+def test_a_card_as_long_as_is_allowed_is_read(copy):
+    key = b"\n[settings.x]\n" + b"a." * MOST_DOTS + b"a = 1\nb = [" + b"0.1," * 300 + b"]\n#"
+    content = (copy / "card.toml").read_bytes() + key
+    (copy / "card.toml").write_bytes(content.ljust(MOST_BYTES, b"."))
+    assert open_folder(copy).card.settings["x"]["b"] == [0.1] * 300
+
+
+@pytest.mark.parametrize(
+    "name", ["../x", "/x", "a/../../x", r"a\x", "C:x", "a\0x", "./x", "a//x", ""]
+)
+def test_a_card_names_each_file_once_and_inside_of_its_folder(copy, name):
+    assert not is_inside(name)
+    card = (copy / "card.toml").read_text().partition("[files]")[0]
+    (copy / "card.toml").write_text(f"{card}[files]\n{json.dumps(name)} = 'x'\n")
+    with pytest.raises(ModelFolderError, match="is not the name of a file in its folder"):
         open_folder(copy)
 
 

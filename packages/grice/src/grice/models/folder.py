@@ -29,8 +29,9 @@ if TYPE_CHECKING:
 FOLDER_GROUP = "grice.model_folders"
 """Entry point group of packages that ship models in a folder ``models``."""
 
-MOST_BYTES = 2**20
-"""Length of the longest card that is read; those that ship have some 30 KB."""
+MOST_BYTES, MOST_DOTS = 2**17, 200
+"""Length of the longest card that is read (those that ship have some 30 KB), and of dotted keys in
+it: the parser's time and memory grow with their square."""
 
 CardValue: TypeAlias = "str | int | float | Sequence[str] | Sequence[int] | Sequence[float]"
 """A value in a card: the types that JSON and TOML share."""
@@ -136,8 +137,12 @@ def read_card(folder: Path) -> Card:
             raise ModelFolderError(f"{folder}: not a model folder, it has no card.toml")
         if not path.is_file() or path.stat().st_size > MOST_BYTES:
             raise ValueError(f"no regular file of at most {MOST_BYTES:,} bytes")
+        text = path.read_text("utf-8")
+        keys = (key for line in text.splitlines() for key in line.split("=")[:-1])
+        if any(key.count(".") > MOST_DOTS for key in keys):
+            raise ValueError(f"a key of more than {MOST_DOTS} parts")
         # Cards written before this version name models of the package bundle:NAME.
-        stated = tomllib.loads(path.read_text("utf-8").replace('"bundle:', '"builtin:'))
+        stated = tomllib.loads(text.replace('"bundle:', '"builtin:'))
         card = msgspec.convert(stated, Card)
         _digest(card)
         # The name is part of signatures, whose parts a bar divides.
@@ -165,9 +170,9 @@ def _file_problem(folder: Path, name: str, expected: str) -> str:
 def is_inside(name: str) -> bool:
     """Return whether a file's name stays in its folder, on every system."""
     path = PurePosixPath(name)
-    return (
-        bool(path.name) and not path.is_absolute() and not {"..", "\\", "\0"} & {*path.parts, *name}
-    )
+    foreign = {"..", "\\", ":", "\0"} & {*path.parts, *name}
+    # A card may name a file once only: else one of a few KB has a large file read for ever.
+    return bool(path.name) and not path.is_absolute() and not foreign and str(path) == name
 
 
 def check_folder(folder: Path) -> None:
