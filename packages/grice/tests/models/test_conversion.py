@@ -1,6 +1,8 @@
 """Published decoders in the run-time format, against the definition of the model in numpy."""
 
 import json
+import struct
+from functools import partial
 
 import ctranslate2
 import numpy as np
@@ -17,6 +19,7 @@ from gguf import GGMLQuantizationType
 from tokenizers import Tokenizer
 
 from grice.errors import ModelFolderError
+from grice.models import conversion
 from grice.models.conversion import convert
 
 TEXT = "we bread a bird, 42 times"
@@ -113,6 +116,11 @@ def test_a_cut_gguf_file_is_refused_before_anything_is_written(tmp_path, kept):
         ({"tokenizer.ggml.pre": "klingon"}, "'klingon'"),
         ({"general.alignment": 0}, "alignment"),
         ({"llama.attention.head_count": 0}, "num_attention_heads"),
+        ({"llama.block_count": 1025}, "num_hidden_layers"),
+        ({"llama.context_length": (1 << 24) + 1}, "max_position_embeddings"),
+        ({"llama.attention.layer_norm_rms_epsilon": float("nan")}, "rms_norm_eps"),
+        ({"llama.rope.freq_base": float("inf")}, "rope_theta"),
+        ({"tokenizer.ggml.merges": ["zz yy"]}, "out of vocabulary"),
         (None, "No such file"),
     ],
 )
@@ -124,14 +132,47 @@ def test_a_gguf_file_of_another_kind_is_refused(tmp_path, changed, message):
 
 
 @pytest.mark.parametrize(
+    ("count", "most", "message"),
+    [
+        (4, 12, "general.architecture"),  # the file is read
+        (4, 11, "more than 11 values"),
+        (2**62, conversion.MOST_VALUES, "buffer is smaller"),
+    ],
+)
+def test_the_header_of_a_gguf_file_is_bounded(tmp_path, monkeypatch, count, most, message):
+    monkeypatch.setattr(conversion, "MOST_VALUES", most)
+    source = tmp_path / "model.gguf"  # with one field: a list of bytes, of which four are there
+    source.write_bytes(b"GGUF" + struct.pack("<IQQQsIIQI", 3, 0, 1, 1, b"x", 9, 0, count, 0))
+    refused(source, tmp_path / "model", message)
+
+
+@pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "model.safetensors"])
+def test_a_long_description_is_refused_before_it_is_read(tmp_path, monkeypatch, name):
+    source = write_folder(tmp_path / "source")
+    read, content = partial(conversion.read_config, name=name), (source / name).read_bytes()
+    length = len(content)
+    if name == "model.safetensors":
+        read, length = conversion.read_tensors, int.from_bytes(content[:8], "little")
+    monkeypatch.setattr(conversion, "MOST_BYTES", length)
+    assert read(source)
+    monkeypatch.setattr(conversion, "MOST_BYTES", length - 1)
+    with pytest.raises(ModelFolderError, match=f"{name}: {length:,} bytes, where at most"):
+        read(source)
+
+
+@pytest.mark.parametrize(
     ("config", "message"),
     [
         ({"model_type": "bert"}, "not 'bert'"),
         ({"rope_scaling": {"factor": 8.0}}, "rope_scaling"),
         ({"rope_parameters": {"rope_type": "yarn", "factor": 8.0}}, "rope_scaling"),
-        ({"num_attention_heads": 0}, "cannot be used"),
+        ({"num_attention_heads": 0}, "num_attention_heads"),
         ({"num_attention_heads": 3}, "not a multiple of num_key_value_heads"),
-        ({"hidden_size": None}, "cannot be used"),
+        ({"hidden_size": None}, "fetch it again"),
+        ({"vocab_size": (1 << 20) + 1}, "vocab_size"),
+        ({"vocab_size": 5}, "Vocabulary has size 5"),
+        ({"rms_norm_eps": 0}, "rms_norm_eps"),
+        ({"bos_token_id": [-1]}, "bos_token_id"),
     ],
 )
 def test_a_folder_of_another_kind_is_refused(tmp_path, config, message):
@@ -161,6 +202,14 @@ def test_a_weight_that_cannot_be_used_is_named(tmp_path):
     del tensors[name]
     write_safetensors(source / "model.safetensors", tensors)
     refused(source, target, f"{name} is missing")
+    tensors = {key: value[..., 1:] for key, value in weights().items()}
+    write_safetensors(source / "model.safetensors", tensors)
+    refused(source, target, "source: cannot be used")
+    beyond = {"dtype": "F32", "shape": [1], "data_offsets": [2**70, 2**70 + 4]}
+    for header in ([], {"model.embed_tokens.weight": beyond}):
+        packed = json.dumps(header).encode()
+        (source / "model.safetensors").write_bytes(struct.pack("<Q", len(packed)) + packed)
+        refused(source, target, r"model\.safetensors: cannot be used")
 
 
 def test_int8_weights_move_the_numbers_a_little_and_rows_without_a_token_get_a_name(tmp_path):

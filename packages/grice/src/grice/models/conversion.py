@@ -17,6 +17,9 @@ import numpy as np
 from ctranslate2.converters.utils import fuse_linear
 from ctranslate2.specs import TransformerDecoderModelSpec
 from ctranslate2.specs.common_spec import Activation, LinearSpec
+from gguf import MODEL_ARCH, GGMLQuantizationType, GGUFReader, dequantize, get_tensor_name_map
+from gguf.utility import SafetensorsLocal
+from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers
 
 from grice.errors import ModelFolderError, os_reason
 from grice.progress import track
@@ -28,14 +31,17 @@ if TYPE_CHECKING:
     from ctranslate2.specs.transformer_spec import TransformerDecoderLayerSpec
     from gguf import ReaderTensor
     from gguf.utility import LocalTensor
-    from numpy.typing import NDArray
+    from numpy.typing import DTypeLike, NDArray
 
+    Order = Literal["I", "S", "<"]
     Tensor = NDArray[np.float32]
     Tensors = Mapping[str, Callable[[], Tensor]]
     """Weights by their names in transformers, read when they are called, shape (outputs, inputs)"""
 
 Quantization: TypeAlias = Literal["int8", "float32"]
-Size: TypeAlias = Annotated[int, msgspec.Meta(ge=1)]
+Size: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=1 << 24)]
+Constant: TypeAlias = Annotated[float, msgspec.Meta(gt=0, le=1e12)]
+Token: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]
 
 FAMILIES = ("llama", "qwen2", "qwen3")
 """Architectures that are converted, as ``model_type`` and GGUF name them."""
@@ -63,23 +69,27 @@ MAX_PAIR = 128
 SCALES = np.arange(1.0, 0.49, -0.05)
 ROWS = 128
 """Rows that are lowered together, few enough for the processor's cache."""
+MOST_VALUES = 1 << 20
+"""Numbers and texts in the header of a GGUF file; Qwen3 has 760,000, each text counted twice."""
+MOST_BYTES = 1 << 28
+"""Bytes of a JSON file, or of the header of a file of weights."""
 
 
 class Config(msgspec.Struct, frozen=True):
     """Sizes and constants of a decoder, as in ``config.json``."""
 
     model_type: str
-    num_hidden_layers: Size
+    num_hidden_layers: Annotated[int, msgspec.Meta(ge=1, le=1024)]
     num_attention_heads: Size
     hidden_size: Size
-    vocab_size: Size
-    rms_norm_eps: float
+    vocab_size: Annotated[int, msgspec.Meta(ge=1, le=1 << 20)]
+    rms_norm_eps: Constant
     max_position_embeddings: Size
     num_key_value_heads: Size
     head_dim: Size
-    rope_theta: float = 10_000.0
-    bos_token_id: int | list[int] | None = None
-    eos_token_id: int | list[int] | None = None
+    rope_theta: Constant = 10_000.0
+    bos_token_id: Token | list[Token] | None = None
+    eos_token_id: Token | list[Token] | None = None
 
 
 class Checkpoint(NamedTuple):
@@ -109,7 +119,8 @@ def convert(
             spec = decoder_network(checkpoint)
         else:
             spec = state_network(checkpoint, layers, exponents)
-    write_network(spec, checkpoint.tokenizer, target, quantization)
+        quantize(spec, quantization)
+    write_network(spec, checkpoint.tokenizer, target)
     return checkpoint.config.max_position_embeddings
 
 
@@ -118,14 +129,16 @@ def _naming(source: Path) -> Iterator[None]:
     """Name a source in the errors of its content."""
     try:
         yield
+    except MemoryError:
+        raise
     except OSError as error:
         raise ModelFolderError(f"{source}: {os_reason(error)}") from error
     except ModelFolderError as error:
         named = "" if str(error).startswith(str(source)) else f"{source}: "
         raise ModelFolderError(f"{named}{error}") from None
-    except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
+    except Exception as error:
         raise ModelFolderError(
-            f"{source}: cannot be used: cut off, damaged or of another kind "
+            f"{source}: cannot be used: cut off, damaged or of another kind; fetch it again "
             f"({type(error).__name__}: {error})"
         ) from error
 
@@ -154,22 +167,19 @@ def _config(stated: dict[str, Any]) -> Config:
 
 def read_tensors(folder: Path) -> Tensors:
     """Return the weights of all ``*.safetensors`` of a folder, of any family."""
-    from gguf.utility import SafetensorsLocal
-
     files = sorted(folder.glob("*.safetensors"))
     if not files:
         raise ModelFolderError(f"{folder}: *.safetensors is missing")
     tensors: dict[str, Callable[[], Tensor]] = {}
     for file in files:
-        with _naming(file):
+        with _naming(file), file.open("rb") as opened:
+            _check_size(int.from_bytes(opened.read(8), "little"))
             found = SafetensorsLocal(file).tensors
         tensors |= {name: partial(_tensor, file, name, found[name]) for name in found}
     return tensors
 
 
 def _tensor(file: Path, name: str, tensor: LocalTensor) -> Tensor:
-    from gguf import GGMLQuantizationType, dequantize
-
     with _naming(file):
         if tensor.dtype not in ("BF16", "F16", "F32"):
             raise ModelFolderError(
@@ -181,8 +191,15 @@ def _tensor(file: Path, name: str, tensor: LocalTensor) -> Tensor:
 
 def read_config(folder: Path, name: str = "config.json") -> dict[str, Any]:
     """Return the content of a JSON file of a checkpoint."""
-    with _naming(folder / name):
-        return msgspec.json.decode((folder / name).read_bytes(), type=dict[str, Any])
+    path = folder / name
+    with _naming(path):
+        _check_size(path.stat().st_size)
+        return msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
+
+
+def _check_size(length: int) -> None:
+    if length > MOST_BYTES:
+        raise ModelFolderError(f"{length:,} bytes, where at most {MOST_BYTES:,} are read")
 
 
 def needed(tensors: Tensors, name: str) -> Tensor:
@@ -204,13 +221,27 @@ def _read_folder(folder: Path) -> Checkpoint:
     by_number = {number: token for token, number in numbers.items()}
     tokens = [by_number.get(i, f"<unused {i}>") for i in range(config.vocab_size)]
     content = json.dumps(tokenizer, ensure_ascii=False)
+    Tokenizer.from_str(content)  # or an error, before anything is written
     return Checkpoint(config, read_tensors(folder), tokens, content)
 
 
-def _read_gguf(path: Path) -> Checkpoint:
-    from gguf import MODEL_ARCH, GGUFReader, get_tensor_name_map
+class BoundedReader(GGUFReader):
+    """A reader that ends where the file ends, whatever counts its header states."""
 
-    reader = GGUFReader(path)
+    values = 0
+
+    def _get(
+        self, offset: int, dtype: DTypeLike, count: int = 1, override_order: Order | None = None
+    ) -> NDArray[Any]:
+        self.values += 1
+        if self.values > MOST_VALUES:
+            raise ValueError(f"more than {MOST_VALUES:,} values in its header")
+        stored = np.dtype(dtype).newbyteorder(override_order or self.byte_order)
+        return np.frombuffer(self.data, stored, int(count), int(offset))
+
+
+def _read_gguf(path: Path) -> Checkpoint:
+    reader = BoundedReader(path)
     facts = {name: field.contents() for name, field in reader.fields.items()}
     family, tokens = facts["general.architecture"], facts.get("tokenizer.ggml.tokens", [])
     names = {name: f"{family}.{place}" for name, place in GGUF_CONFIG.items()}
@@ -237,8 +268,6 @@ def _read_gguf(path: Path) -> Checkpoint:
 
 
 def _gguf_tensor(weight: ReaderTensor, config: Config) -> Tensor:
-    from gguf import dequantize
-
     try:
         values = dequantize(weight.data, weight.tensor_type)
     except NotImplementedError:
@@ -258,8 +287,6 @@ def _gguf_tensor(weight: ReaderTensor, config: Config) -> Tensor:
 
 def _byte_pair_tokenizer(tokens: Sequence[str], facts: Mapping[str, Any]) -> str:
     """Return the content of a ``tokenizer.json``."""
-    from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers
-
     pre = str(facts.get("tokenizer.ggml.pre", ""))
     words = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=pre != "qwen2")
     before: dict[str, list[Any]] = {
@@ -292,18 +319,21 @@ def _byte_pair_tokenizer(tokens: Sequence[str], facts: Mapping[str, Any]) -> str
 # Networks of CTranslate2.
 
 
-def write_network(
+def quantize(
     spec: ModelSpec,
-    tokenizer: str,
-    target: Path,
     quantization: Quantization = "int8",
     finish: Callable[[ModelSpec], None] | None = None,
-) -> None:
-    """Write a network and its tokenizer; int8 matrices are finished by :func:`desaturate`."""
+) -> ModelSpec:
+    """Quantize the matrices of a network in place; int8 ends in :func:`desaturate`."""
     spec.validate()
     spec.optimize(quantization=quantization)
     if quantization == "int8":
         (finish or desaturate)(spec)
+    return spec
+
+
+def write_network(spec: ModelSpec, tokenizer: str, target: Path) -> None:
+    """Write a network and its tokenizer."""
     spec.save(str(target))
     (target / "tokenizer.json").write_text(tokenizer, "utf-8")
 
@@ -352,7 +382,7 @@ def decoder_network(checkpoint: Checkpoint) -> TransformerDecoderModelSpec:
     embedding = needed(tensors, EMBEDDING)
     decoder.embeddings.weight = embedding
     decoder.layer_norm.gamma = needed(tensors, "model.norm.weight")
-    decoder.projection.weight = tensors[HEAD]() if HEAD in tensors else embedding
+    decoder.projection.weight = needed(tensors, HEAD) if HEAD in tensors else embedding
     for i, layer in enumerate(decoder.layer):
         _set_layer(layer, tensors, f"model.layers.{i}")
     spec.register_vocabulary(checkpoint.tokens)
@@ -388,7 +418,7 @@ def _set_layer(layer: TransformerDecoderLayerSpec, tensors: Tensors, name: str) 
     for part, linear in linears.items():
         linear.weight = needed(tensors, f"{name}.{part}.weight")
         if f"{name}.{part}.bias" in tensors:
-            linear.bias = tensors[f"{name}.{part}.bias"]()
+            linear.bias = needed(tensors, f"{name}.{part}.bias")
     fuse_linear(attention.linear[0], list(linears.values())[:3])
 
 

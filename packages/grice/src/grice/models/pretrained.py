@@ -17,6 +17,7 @@ import numpy as np
 
 from grice.errors import ModelFolderError, imported
 from grice.models.causal import MIN_TOKENS, CausalSettings, WindowedLM
+from grice.models.conversion import read_config
 from grice.models.download import copy_files
 from grice.models.embedded import Engine, beginning, ending, run_apart
 from grice.models.loader import Settings, model_type
@@ -45,7 +46,7 @@ class Config(msgspec.Struct, frozen=True):
     max_position_embeddings: int = MAX_TOKENS
     model_type: str = ""
     pad_token_id: int | None = None
-    id2label: dict[str, str] = {}
+    id2label: dict[int, str] = {}
 
 
 def keep_checkpoint(source: Path, target: Path) -> dict[str, CardValue]:
@@ -62,11 +63,11 @@ def keep_checkpoint(source: Path, target: Path) -> dict[str, CardValue]:
     weights = [] if graph else sorted(path.name for path in source.glob("*.safetensors*"))
     if not graph and not weights:
         raise ModelFolderError(f"{source}: contains neither model.onnx nor *.safetensors")
-    path = source / "config.json"
     try:
-        config = msgspec.json.decode(path.read_bytes(), type=Config)
-    except (OSError, msgspec.DecodeError) as error:
-        raise ModelFolderError(f"{path}: not a transformers configuration: {error}") from error
+        config = msgspec.convert(read_config(source), Config, str_keys=True)
+    except msgspec.ValidationError as error:
+        problem = f"config.json: not a transformers configuration: {error}"
+        raise ModelFolderError(f"{source}/{problem}") from error
     copy_files(source, target, [*needed, *weights])
     if graph:
         copy_files((source / graph).parent, target, ["model.onnx"])
@@ -76,7 +77,7 @@ def keep_checkpoint(source: Path, target: Path) -> dict[str, CardValue]:
         "max_tokens": min(MAX_TOKENS, config.max_position_embeddings - first),
         "dimensions": config.hidden_size,
     }
-    if labels := [config.id2label[key].lower() for key in sorted(config.id2label, key=int)]:
+    if labels := [config.id2label[key].lower() for key in sorted(config.id2label)]:
         settings["labels"] = labels
         settings["positive"] = "entailment" if "entailment" in labels else labels[-1]
     return settings

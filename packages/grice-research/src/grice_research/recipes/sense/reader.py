@@ -23,6 +23,7 @@ from grice.models.conversion import (
     Checkpoint,
     desaturate,
     int8_matrices,
+    quantize,
     read_checkpoint,
     state_network,
     write_network,
@@ -91,14 +92,13 @@ def main() -> None:
     parser = parser_of(__doc__)
     parser.add_argument("source", type=Path, help="the GGUF file")
     given = parser.parse_args()
-    entry = known_models()["medium-states"]
-    scale = str(entry.settings["scale"])
+    scale = str(known_models()["medium-states"].settings["scale"])
     out = MODELS / NAME
     out.mkdir(parents=True, exist_ok=True)
     exponents = [int(digit) - MIDDLE for digit in scale]
     checkpoint = with_first_tokens(read_checkpoint(given.source), VOCABULARY)
-    spec = state_network(checkpoint, LAYERS, exponents)
-    write_network(spec, checkpoint.tokenizer, out, finish=coarsen)
+    spec = quantize(state_network(checkpoint, LAYERS, exponents), finish=coarsen)
+    write_network(spec, checkpoint.tokenizer, out)
     settings = {"layers": LAYERS, "scale": scale, "max_tokens": WINDOW}
     files = ("config.json", "model.bin", "tokenizer.json", "vocabulary.json")
     update_card(out, files=files, settings=settings)
