@@ -339,7 +339,7 @@ def _unreadable() -> tuple[type[Exception], ...]:
     """Return the errors of pyarrow about damaged data."""
     import pyarrow
 
-    return pyarrow.ArrowException, MemoryError, OSError, OverflowError, ValueError
+    return pyarrow.ArrowException, ArithmeticError, MemoryError, OSError, ValueError
 
 
 def from_table(table: pyarrow.Table, columns: Columns | None = None) -> TableRead:
