@@ -3,10 +3,12 @@
 import json
 import threading
 import time
+import zlib
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 REASONING = 1000
 """Tokens of a model that reasons before it answers, about."""
+BOMB = zlib.compress(bytes(1 << 26))
 PROSE = "I would say this is a four out of five."
 
 
@@ -114,6 +116,12 @@ class _Handler(BaseHTTPRequestHandler):
             return self._send(307, "", {"Location": f"{self.server.elsewhere}/chat/completions"})
         if fault == "no schema" and "response_format" in request:
             return self._send(400, '{"error": {"message": "unknown field response_format"}}')
+        if fault == "bomb":
+            return self._send(200, BOMB, {"Content-Encoding": "deflate"})
+        if fault == "flood":
+            self._send(200, "", {"Content-Length": str(1 << 40)})
+            while True:  # until the connection is closed
+                self.wfile.write(b"x" * 65536)
         if fault == "closed":
             self.close_connection = True
             self.connection.close()
@@ -148,4 +156,5 @@ class _Handler(BaseHTTPRequestHandler):
         for name, value in {"Content-Length": str(len(body)), **(headers or {})}.items():
             self.send_header(name, value)
         self.end_headers()
-        self.wfile.write(body.encode())  # of ASCII, as JSON is written
+        # JSON is written in ASCII.
+        self.wfile.write(body if isinstance(body, bytes) else body.encode())

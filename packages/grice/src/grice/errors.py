@@ -10,12 +10,16 @@
     └── OutputError             a result that cannot be written
 
 A message is cut to :data:`LONGEST` characters, and what it quotes of a record to :data:`QUOTED`.
+Secrets are left out of it.
 """
 
 from __future__ import annotations
 
+import os
+import re
+from base64 import b64encode
 from difflib import get_close_matches
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -24,13 +28,16 @@ if TYPE_CHECKING:
 
 LONGEST = 10_000
 QUOTED = 500
+KEYS = ("GRICE_OPENAI_KEY", "OPENAI_API_KEY", "GRICE_SERVE_KEY", "HF_TOKEN")
+"""Environment variables with secrets; one of less than 8 letters is a word, as local servers take.
+"""
 
 
 class GriceError(Exception):
     """Root of all errors that grice raises on purpose."""
 
     def __init__(self, message: object = "") -> None:
-        super().__init__(shortened(str(message), LONGEST))
+        super().__init__(redacted(shortened(str(message), LONGEST)))
 
 
 class InputError(GriceError):
@@ -51,7 +58,7 @@ class RecordError(InputError):
         self, problem: str, *, file: str, line: int | None = None, field: str | None = None
     ) -> None:
         self.problem = shortened(problem)
-        self.file = file
+        self.file = redacted(file)
         self.line = line
         self.field = None if field is None else shortened(field)
         parts = (file if line is None else f"{file}:{line}", self.field, self.problem)
@@ -81,6 +88,35 @@ class StoppedError(GriceError):
 
 class OutputError(GriceError):
     """A result that cannot be written."""
+
+
+def redacted(text: str) -> str:
+    """Leave the API keys of the environment and the secrets of URLs out of a text.
+
+    >>> redacted("https://ann:secret@example.org/talks.jsonl?token=1")
+    'https://[hidden]@example.org/talks.jsonl?[hidden]'
+    """
+    text = re.sub(r"(?<=://)[^\s/?#'\"]*@", "[hidden]@", without_keys(text))
+    return re.sub(r"(://[^\s?'\"]{0,500}\?)[^\s'\"]+", r"\1[hidden]", text)
+
+
+def without_keys(text: str) -> str:
+    """Leave the API keys of the environment out of a text, as such or encoded."""
+    for key in (os.environ.get(name, "").strip() for name in KEYS):
+        text = _spellings(key).sub("[key]", text) if len(key) >= 8 else text
+    return text
+
+
+@cache
+def _spellings(key: str) -> re.Pattern[str]:
+    """Return a pattern of a key: plain, escaped as in JSON or a URL, or inside of base64."""
+    spelled = ["".join(rf"(?:\\?{re.escape(c)}|\\{{1,4}}u{ord(c):04x}|%{ord(c):02x})" for c in key)]
+    data = key.encode("utf-8", "replace")
+    for shift, start in enumerate((0, 2, 3)):
+        # Without characters that may hold bits of the bytes before or behind the key.
+        code = re.escape(b64encode(bytes(shift) + data).decode().rstrip("=")[start:-1])
+        spelled.append(code.replace(r"\+", "[+-]").replace("/", "[/_]"))
+    return re.compile("|".join(spelled), re.IGNORECASE)
 
 
 def shortened(text: str, most: int = QUOTED) -> str:

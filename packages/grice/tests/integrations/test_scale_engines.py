@@ -260,6 +260,20 @@ def test_what_cannot_be_read_is_said(url, reason, tmp_path, capsys):
     assert reason in capsys.readouterr().err
 
 
+def test_the_password_of_a_url_is_not_shown(tmp_path, capsys):
+    urls = [f"memory://ann:secret@bucket/{name}.jsonl?key=secret" for name in "ab"]
+    for url in urls:
+        with fsspec.open(url, "wb") as file:
+            file.write(EXAMPLE.read_bytes() + b"{}\n")
+    words = ["-m", "log_length", "-o", str(tmp_path / "out.jsonl")]
+    assert main(["score", *urls, *words, "--report", str(tmp_path / "page.html")]) == 4
+    assert main(["score", urls[0] + ".gz", *words]) == 2
+    fsspec.filesystem("memory").store.clear()
+    shown = [*capsys.readouterr(), *(path.read_text() for path in tmp_path.iterdir())]
+    assert sum("memory://[hidden]@bucket/a.jsonl?[hidden]" in text for text in shown) >= 3
+    assert not any("secret" in text for text in shown)
+
+
 def test_a_store_is_written_by_engines_alone(capsys):
     assert main(["score", str(EXAMPLE), "-o", "memory://bucket/out.jsonl"]) == 2
     assert "only grice score --engine writes" in capsys.readouterr().err

@@ -1,9 +1,12 @@
 """An endpoint that is busy, broken or slow, or whose answers cannot be parsed."""
 
 import time
+import tracemalloc
+from base64 import b64encode
 
 import pytest
 
+from grice.cli import main
 from grice.errors import ModelError, StoppedError
 from grice.metrics.judges import Rating
 from grice.models import endpoint
@@ -223,6 +226,69 @@ def test_concurrent_misses_and_misses_of_all_kinds_end_the_run_too():
         asked(server, options=SLOWLY, texts=replies(17))
 
 
+@pytest.mark.parametrize("fault", ["bomb", "flood"])
+def test_an_answer_is_read_up_to_a_limit_also_if_it_is_packed(fault):
+    with StubEndpoint(always=fault) as server:
+        tracemalloc.start()
+        [answer], _ = asked(server, options=ClientOptions(parse_attempts=1))
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert "the server sent no whole completion" in answer.reason
+    assert peak < 10 * endpoint.MAX_BYTES  # of 64 MiB, and of a body without an end
+
+
+@pytest.mark.parametrize("mebibytes", [3, 5])
+def test_an_answer_below_the_limit_is_read_whole(mebibytes):
+    answer, _ = answered(ANSWER + " " * (mebibytes << 20), options=ClientOptions(parse_attempts=1))
+    assert isinstance(answer, Rating) == (mebibytes < 4)
+
+
+def test_an_answer_that_trickles_in_is_given_up(monkeypatch):
+    monkeypatch.setattr(endpoint, "PATIENCE", 0)
+    with StubEndpoint() as server:
+        [answer], _ = asked(server)
+    assert "no answer in time, 3 times" in answer.reason
+
+
+SECRET = "sk-very/secret+1"
+
+
+@pytest.mark.parametrize(
+    "echo",
+    [
+        SECRET,
+        SECRET.upper(),
+        SECRET.replace("/", r"\/"),
+        "".join(f"\\u{ord(letter):04x}" for letter in SECRET),
+        "".join(f"%{ord(letter):02X}" for letter in SECRET),
+        *(b64encode(f"{'user:'[:i]}{SECRET}".encode()).decode() for i in range(3)),
+    ],
+)
+def test_a_key_that_a_server_returns_is_left_out_everywhere(monkeypatch, tmp_path, capsys, echo):
+    monkeypatch.setenv("GRICE_OPENAI_KEY", f"{SECRET}\n")
+    talk, reason = tmp_path / "talk.txt", f"your key is {echo}"
+    talk.write_text("Ann: Where were you?\nBob: At home, all day.\n")
+    shown = []
+    for judge, status in ((f'{{"reason": "{reason}", "rating": 1}}', 0), (reason, 4)):
+        with StubEndpoint(written=lambda _, text=judge: text) as server:
+            words = ["-m", "judge_relevance", "--judge-relevance-model", server.model]
+            words += ["--cache", str(tmp_path / "cache"), "--report", str(tmp_path / "report.html")]
+            assert main(["score", str(talk), *words, "-o", str(tmp_path / "out.jsonl")]) == status
+            assert server.keys[0] == f"Bearer {SECRET}"
+        shown += [path.read_text("latin1") for path in tmp_path.rglob("*") if path.is_file()]
+    texts = [*shown, *capsys.readouterr()]
+    assert sum("your key is" in text for text in texts) >= 4
+    unescaped = [text.replace("\\\\", "\\") for text in texts]
+    assert not any(form[4:-4] in text for text in unescaped for form in (echo, SECRET))
+
+
+@pytest.mark.parametrize("key", ["sk-\u2011secret", "sk-se\ncret"])
+def test_a_key_that_no_header_can_hold_is_refused(monkeypatch, key):
+    monkeypatch.setenv("GRICE_OPENAI_KEY", key)
+    with StubEndpoint() as server, pytest.raises(ModelError, match="GRICE_OPENAI_KEY: holds"):
+        asked(server)
+
+
 def test_an_answer_is_quoted_without_key_and_control_characters(monkeypatch):
     monkeypatch.setenv("GRICE_OPENAI_KEY", "sk-very-secret")
     text = "\x1b[31m\u202eyour key is sk-very-secret\n" + "y" * 300
@@ -322,8 +388,17 @@ def test_tokens_are_those_of_the_server_and_a_plan_sends_nothing():
 
 
 @pytest.mark.parametrize(
-    "place", ["gpt", "gpt@", "@http://a/v1", "gpt@ftp://a/v1", "gpt@localhost:8000", "a|b@http://a"]
+    "place",
+    [
+        *("gpt", "gpt@", "@http://a/v1", "gpt@ftp://a/v1", "gpt@localhost:8000", "a|b@http://a"),
+        *("gpt@http://ann:secret@a/v1", "gpt@http://[::1/v1?k=secret", "gpt@http://a?k=secret"),
+        *("gpt@http://a:b/v1", "gpt@http://a:99999/v1", f"gpt@http://{'a' * 64}/v1"),
+    ],
 )
 def test_a_reference_without_model_or_address_is_refused(place):
-    with ModelLoader(mode="fast", workers=1, cache=None) as models, pytest.raises(ModelError):
+    with (
+        ModelLoader(mode="fast", workers=1, cache=None) as models,
+        pytest.raises(ModelError, match="openai:") as raised,
+    ):
         models.load(f"openai:{place}", Chat)
+    assert "secret" not in str(raised.value)

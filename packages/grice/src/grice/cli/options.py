@@ -148,6 +148,6 @@ def all_records(readings: Sequence[Reading]) -> Iterator[Conversation | RecordEr
     for place, reading in enumerate(readings):
         for record in reading:
             if place and not isinstance(record, RecordError):
-                yield replace(record, id=f"{reading.source}#{record.id}")
+                yield replace(record, id=f"{reading.name}#{record.id}")
             else:
                 yield record

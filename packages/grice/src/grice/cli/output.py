@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from grice.errors import LONGEST, excerpt, shortened
+from grice.errors import LONGEST, excerpt, redacted, shortened
 from grice.tables import Lines, Table
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class Invocation(NamedTuple):
 
     def command(self) -> str:
         """Return the command as a line of a shell."""
-        return shlex.join(["grice", *self.words])
+        return redacted(shlex.join(["grice", *self.words]))
 
 
 INVOCATION = ContextVar("invocation", default=Invocation())  # noqa: B039 - it is frozen
@@ -210,7 +210,7 @@ def _print_pairs(rows: Iterable[Sequence[str]]) -> None:
 def warn(message: str) -> None:
     """Print a message to standard error; a closed stream is no error."""
     try:
-        text = shortened(visible(message), LONGEST)
+        text = shortened(visible(redacted(message)), LONGEST)
         print(f"grice: {text}", file=sys.stderr, flush=True)  # noqa: T201
     except OSError:
         drop(sys.stderr)

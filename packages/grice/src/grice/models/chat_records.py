@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, TypeVar
 
 import msgspec
 
-from grice.errors import shortened
+from grice.errors import shortened, without_keys
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -98,7 +98,7 @@ class RecordReader(Generic[Record]):
                 continue
             schema = self._fields[name]
             if isinstance(value, str):
-                value = utf8(value)
+                value = without_keys(utf8(value))
                 if "enum" in schema:
                     value = value.strip().casefold()
                 elif schema["type"] == "integer":

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 import msgspec
 from msgspec import structs
 
-from grice.errors import ModelError, StoppedError, plural, shortened
+from grice.errors import KEYS, ModelError, StoppedError, plural, shortened, without_keys
 from grice.models.cache import cache_key
 from grice.models.chat_records import RecordReader, UnreadableError, utf8
 from grice.models.folder import Card, ModelFolder
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 Record = TypeVar("Record")
 FailureKind: TypeAlias = Literal["busy", "unreachable", "refused", "unusable"]
 
-KEY, OPENAI_KEY, OPENAI_HOST = "GRICE_OPENAI_KEY", "OPENAI_API_KEY", "api.openai.com"
+(KEY, OPENAI_KEY), OPENAI_HOST = KEYS[:2], "api.openai.com"
 """API key of the endpoint; the key of OpenAI is sent only to its own host."""
 BUSY = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 """Statuses of a server that may answer later."""
@@ -49,7 +49,9 @@ FATAL = {
 }
 """Advice by status for errors that every request would have."""
 MAX_BYTES = 1 << 22
-"""Bytes of an answer that are read."""
+"""Bytes of an answer that are read, unpacked."""
+PATIENCE = 10
+"""Time for a whole answer, in timeouts."""
 MAX_MISSES = 16
 """Requests in a row without an answer that can be parsed, after which the run ends."""
 QUOTED, SHOWN = 200, 80
@@ -216,10 +218,13 @@ class EndpointChat:
         self._cache, self._counter = loader.cache, loader.requests
         self._options = options = self._counter.options
         self._usage = self._counter.open(settings.model)
-        self._key = os.environ.get(KEY, "")
-        if not self._key and urlsplit(self._url).hostname == OPENAI_HOST:
-            self._key = os.environ.get(OPENAI_KEY, "")
-        authorization = {"Authorization": f"Bearer {self._key}"} if self._key else {}
+        self._shown = without_keys(settings.url)
+        key = os.environ.get(KEY, "").strip()
+        if not key and urlsplit(self._url).hostname == OPENAI_HOST:
+            key = os.environ.get(OPENAI_KEY, "").strip()
+        if not (key.isascii() and f"x{key}".isprintable()):
+            raise ModelError(f"{KEY}: holds characters that a key cannot have; set it again")
+        authorization = {"Authorization": f"Bearer {key}"} if key else {}
         # Redirects are not followed: judged text and key go to the address that was named.
         # Certificates are loaded for https only: that takes a tenth of a second.
         self._client = httpx2.Client(
@@ -359,10 +364,16 @@ class EndpointChat:
         import httpx2
 
         self._counter.start(self._usage)
+        content, end = bytearray(), time.monotonic() + PATIENCE * self._options.timeout
+        url, sent = f"{self._url}/chat/completions", msgspec.json.encode(body)
         try:
-            answer = self._client.post(
-                f"{self._url}/chat/completions", content=msgspec.json.encode(body)
-            )
+            with self._client.stream("POST", url, content=sent) as answer:
+                for part in answer.iter_bytes():
+                    content += part
+                    if len(content) >= MAX_BYTES:
+                        break
+                    if time.monotonic() > end:
+                        raise _FailedError("no answer in time", "busy")
         except httpx2.TimeoutException:
             raise _FailedError("no answer in time", "busy") from None
         except httpx2.ConnectError as error:
@@ -370,13 +381,13 @@ class EndpointChat:
         except httpx2.HTTPError as error:
             raise _FailedError(f"connection broken: {type(error).__name__}", "busy") from None
         if answer.status_code == 200:
-            return answer.content[:MAX_BYTES]
+            return bytes(content[:MAX_BYTES])
         status = f"HTTP {answer.status_code}"
         if answer.status_code in BUSY:
             stated = answer.headers.get("Retry-After", "").strip()
             raise _FailedError(status, "busy", wait=float(stated) if stated.isdecimal() else None)
-        text = answer.content[:MAX_BYTES].decode("utf-8", "replace")
-        message = shortened(self._redacted(" ".join(text.split())), 300)
+        text = content[:MAX_BYTES].decode("utf-8", "replace")
+        message = shortened(without_keys(" ".join(text.split())), 300)
         if advice := FATAL.get(answer.status_code):
             raise StoppedError(f"{self._url}: {status}: {message or advice}; {advice}")
         raise _FailedError(f"{status}: {message}".rstrip(": "), "refused")
@@ -388,7 +399,7 @@ class EndpointChat:
         try:
             completion = msgspec.json.decode(content, type=_Completion)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            text = self._redacted(content.decode("utf-8", "replace"))
+            text = without_keys(content.decode("utf-8", "replace"))
             raise _FailedError("the server sent no whole completion", "unusable", text) from None
         if completion.usage:
             self._counter.add(self._usage, **structs.asdict(completion.usage))
@@ -397,11 +408,11 @@ class EndpointChat:
         try:
             return reader.read(text, _judged_texts(request), is_cut=is_cut)
         except UnreadableError as error:
-            problem = f"not the JSON that was asked for: {self._redacted(str(error))}"
+            problem = f"not the JSON that was asked for: {without_keys(str(error))}"
             if is_cut:
                 problem = f"the answer was cut at its longest, {max_tokens:,} tokens"
                 self._min_tokens = REASONING if self._may_reason else 0
-            raise _FailedError(problem, "unusable", self._redacted(text)) from None
+            raise _FailedError(problem, "unusable", without_keys(text)) from None
 
     def _adapt(self, reason: str, body: Mapping[str, Json], *, is_longer: bool) -> bool:
         """Return whether a refused request is worth a try in another form."""
@@ -412,10 +423,6 @@ class EndpointChat:
             self._may_reason, self._min_tokens = False, 0
             return True
         return False
-
-    def _redacted(self, text: str) -> str:
-        """Return a text of the server without the key."""
-        return text.replace(self._key, "[key]") if self._key else text
 
     def _pause(self, attempt: int, asked: float | None) -> None:
         """Wait before a repetition; a pause that the server asks for holds for all requests."""
@@ -439,13 +446,13 @@ class EndpointChat:
         """Return that a request has no answer, or end the run."""
         self._counter.add_reason(self._usage.unanswered, str(error))
         if error.kind == "refused":
-            return Unanswered(f"{self._url}: {error}")
+            return Unanswered(f"{self._shown}: {error}")
         with self._lock:
             self._missed += 1
             is_last = self._missed >= MAX_MISSES
         if error.kind != "unreachable" and not is_last:
             shown = f" ({shortened(repr(error.text), SHOWN)})" if error.text else ""
-            return Unanswered(f"{self._url}: {error}{shown}, {times} times")
+            return Unanswered(f"{self._shown}: {error}{shown}, {times} times")
         if error.kind == "unreachable":
             problem = f"it cannot be reached ({error}); start it, or give another address"
         else:
@@ -486,12 +493,16 @@ def openai_model(place: str) -> ModelFolder:
     """Return a model without files for the chat model of ``openai:MODEL@URL``."""
     # The name of a model may hold an @; an address with a user before its host is refused.
     model, at, url = place.rpartition("@")
-    parts = urlsplit(url)
-    is_address = parts.scheme in ("http", "https") and parts.hostname
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname and parts.hostname.encode("idna") and parts.port != 0
+    except ValueError:
+        host = False
+    is_address = host and parts.scheme in ("http", "https") and "://" not in model
     if not at or not model or not is_address or parts.query or parts.fragment:
         raise ModelError(
             f"openai:{place}: a model of an endpoint is openai:MODEL@URL, such as "
-            "openai:qwen2.5@http://localhost:8000/v1"
+            f"openai:qwen2.5@http://localhost:8000/v1, with the key in {KEY}"
         )
     if not model.isprintable() or "|" in model or not url.isprintable():
         raise ModelError(f"openai:{place!r}: a name without | and of printable letters is needed")

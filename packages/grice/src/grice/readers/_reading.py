@@ -24,7 +24,7 @@ import msgspec
 from msgspec.structs import replace
 
 from grice.data import Conversation
-from grice.errors import InputError, RecordError, os_reason
+from grice.errors import InputError, RecordError, os_reason, redacted
 from grice.files import files_under, is_folder, is_url, open_url
 from grice.readers._formats import LONGEST_LINE, FieldError, Found, Line, named, recognise
 from grice.readers.table import check_parts
@@ -46,7 +46,7 @@ class Input:
 
     def __init__(self, source: str, peek: int = PREFIX) -> None:
         """Open and look at the first bytes; InputError if it is missing, empty or no text."""
-        self.name = "<stdin>" if source == "-" else source
+        self.name = "<stdin>" if source == "-" else redacted(source)
         self.on_silence: Callable[[], None] | None = None
         self._closing = ExitStack()
         self._size: int | None = None
@@ -186,6 +186,7 @@ class Reading(Iterator[Found], AbstractContextManager["Reading"]):
     Attributes:
         format: Name of the format; ``directory`` if every file of a directory has its own.
         source, columns: The input and the names of columns as they were given.
+        name: The input without the secrets of its URL.
         size: Bytes of the input as they lie on disk; None if it is not known, as of a pipe.
     """
 
@@ -194,7 +195,7 @@ class Reading(Iterator[Found], AbstractContextManager["Reading"]):
     ) -> None:
         self._input: Input | None = None
         self._read = 0  # bytes of files that were read to the end
-        self.source = source
+        self.source, self.name = source, redacted(source)
         self.columns = dict(columns or {})
         self.size = None if source == "-" else _size(source)
         if source != "-" and (is_folder(source) if is_url(source) else Path(source).is_dir()):
@@ -219,7 +220,7 @@ class Reading(Iterator[Found], AbstractContextManager["Reading"]):
             try:
                 _, records = self._file(file, form)
             except InputError as error:
-                yield RecordError(str(error).removeprefix(f"{file}: "), file=file)
+                yield RecordError(str(error).removeprefix(f"{redacted(file)}: "), file=file)
                 continue
             yield from records
             self._end_file()
@@ -358,7 +359,7 @@ def from_file(reading: Reading) -> Iterator[Found]:
     """Yield the records of an input; each conversation names it in ``meta`` under ``file``."""
     for record in reading:
         if isinstance(record, Conversation):
-            yield replace(record, meta={"file": reading.source, **record.meta})
+            yield replace(record, meta={"file": reading.name, **record.meta})
         else:
             yield record
 

@@ -106,6 +106,6 @@ def page_of(
         return
     from grice.report.writer import ReportWriter
 
-    title = ", ".join(reading.source for reading in readings)
+    title = ", ".join(reading.name for reading in readings)
     with ReportWriter(Path(path), title=title, metrics=scorer.columns, command=command) as page:
         yield page

@@ -98,7 +98,7 @@ class Run:
         parts = [
             *(column.signature for column in self.scorer.columns),
             *(f"speaker={speaker}" for speaker in sorted(self.scorer.speakers)),
-            *(f"file={reading.source}" for reading in self.readings),
+            *(f"file={reading.name}" for reading in self.readings),
             f"format={self.format}",
             *(f"column={part}={name}" for part, name in sorted(columns.items())),
             *([] if self.scorer.preset == SMALL else [f"models={self.scorer.preset}"]),
