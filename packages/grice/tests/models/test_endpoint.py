@@ -94,10 +94,10 @@ def answered(text, *, said="fine, thank you", options=QUICK):
         f"[{ANSWER}]",
         f'{{"thought": "not good"}} {ANSWER}',
         f"{ANSWER}\n{ANSWER}",
-        '{"reason": "by its length", "rating": 1.0}',
-        '{"reason": "by its length", "rating": "1"}',
-        '{"reason": "by its length", "rating": " 1.0 "}',
-        '{"reason": "by its length", "rating": "1/5"}',
+        *(
+            f'{{"reason": "by its length", "rating": {value}}}'
+            for value in ("1.0", '"1"', '" 1.0 "', '"1/5"')
+        ),
         '{"reason": "by its length", "rating": 1, "confidence": {"rating": 0.2}}',
         '{"Reason": "by its length", "RATING": 1}',
         '{"rating": 1, "reason": "by its length", "Rating": "1"}',
@@ -113,25 +113,13 @@ def test_an_answer_that_is_clear_is_read_at_once(text):
 @pytest.mark.parametrize(
     "text",
     [
-        "",
-        "4",
-        "Rating: 4",
+        *("", "4", "Rating: 4"),
         "{'reason': 'by its length', 'rating': 1}",
-        '{"rating": 1}',
-        '{"reason": "by its length"}',
-        f'{{"answer": {ANSWER}}}',
-        '{"reason": "by its length", "rating": 4.5}',
-        '{"reason": "by its length", "rating": "4.5"}',
-        '{"reason": "by its length", "rating": "4/10"}',
-        '{"reason": "by its length", "rating": "four"}',
-        '{"reason": "by its length", "rating": true}',
-        '{"reason": "by its length", "rating": null}',
-        '{"reason": "by its length", "rating": 0}',
-        '{"reason": "by its length", "rating": 6}',
-        '{"reason": "by its length", "rating": -1}',
-        '{"reason": "by its length", "rating": NaN}',
-        '{"reason": "by its length", "rating": 1e999}',
-        f'{{"reason": "by its length", "rating": {"1" * 5000}}}',
+        *('{"rating": 1}', '{"reason": "by its length"}', f'{{"answer": {ANSWER}}}'),
+        *(
+            f'{{"reason": "by its length", "rating": {value}}}'
+            for value in f'4.5 "4.5" "4/10" "four" true null 0 6 -1 NaN 1e999 {"1" * 5000}'.split()
+        ),
         '{"reason": "by its length", "rating": 1, "rating": 5}',
         ANSWER[:-1],
         f'{ANSWER} {{"reason": "or',
@@ -237,17 +225,13 @@ def test_an_answer_is_read_up_to_a_limit_also_if_it_is_packed(fault):
     assert peak < 10 * endpoint.MAX_BYTES  # of 64 MiB, and of a body without an end
 
 
-@pytest.mark.parametrize("mebibytes", [3, 5])
-def test_an_answer_below_the_limit_is_read_whole(mebibytes):
-    answer, _ = answered(ANSWER + " " * (mebibytes << 20), options=ClientOptions(parse_attempts=1))
-    assert isinstance(answer, Rating) == (mebibytes < 4)
-
-
-def test_an_answer_that_trickles_in_is_given_up(monkeypatch):
+def test_an_answer_below_the_limit_is_read_whole_unless_it_trickles_in(monkeypatch):
+    once = ClientOptions(parse_attempts=1, attempts=1)
+    for mebibytes in (3, 5):
+        answer, _ = answered(ANSWER + " " * (mebibytes << 20), options=once)
+        assert isinstance(answer, Rating) == (mebibytes < 4)
     monkeypatch.setattr(endpoint, "PATIENCE", 0)
-    with StubEndpoint() as server:
-        [answer], _ = asked(server)
-    assert "no answer in time, 3 times" in answer.reason
+    assert "no answer in time" in answered(ANSWER, options=once)[0].reason
 
 
 SECRET = "sk-very/secret+1"
@@ -256,9 +240,7 @@ SECRET = "sk-very/secret+1"
 @pytest.mark.parametrize(
     "echo",
     [
-        SECRET,
-        SECRET.upper(),
-        SECRET.replace("/", r"\/"),
+        *(SECRET, SECRET.upper(), SECRET.replace("/", r"\/")),
         "".join(f"\\u{ord(letter):04x}" for letter in SECRET),
         "".join(f"%{ord(letter):02X}" for letter in SECRET),
         *(b64encode(f"{'user:'[:i]}{SECRET}".encode()).decode() for i in range(3)),
@@ -266,20 +248,19 @@ SECRET = "sk-very/secret+1"
 )
 def test_a_key_that_a_server_returns_is_left_out_everywhere(monkeypatch, tmp_path, capsys, echo):
     monkeypatch.setenv("GRICE_OPENAI_KEY", f"{SECRET}\n")
-    talk, reason = tmp_path / "talk.txt", f"your key is {echo}"
-    talk.write_text("Ann: Where were you?\nBob: At home, all day.\n")
-    shown = []
+    (tmp_path / "talk.txt").write_text("Ann: Where were you?\nBob: At home, all day.\n")
+    reason, texts = f"your key is {echo}", []
     for judge, status in ((f'{{"reason": "{reason}", "rating": 1}}', 0), (reason, 4)):
         with StubEndpoint(written=lambda _, text=judge: text) as server:
             words = ["-m", "judge_relevance", "--judge-relevance-model", server.model]
-            words += ["--cache", str(tmp_path / "cache"), "--report", str(tmp_path / "report.html")]
-            assert main(["score", str(talk), *words, "-o", str(tmp_path / "out.jsonl")]) == status
+            words += [f"--{name}={tmp_path / name}" for name in ("cache", "report", "output")]
+            assert main(["score", str(tmp_path / "talk.txt"), *words]) == status
             assert server.keys[0] == f"Bearer {SECRET}"
-        shown += [path.read_text("latin1") for path in tmp_path.rglob("*") if path.is_file()]
-    texts = [*shown, *capsys.readouterr()]
+        texts += [path.read_text("latin1") for path in tmp_path.rglob("*") if path.is_file()]
+    texts += capsys.readouterr()
     assert sum("your key is" in text for text in texts) >= 4
-    unescaped = [text.replace("\\\\", "\\") for text in texts]
-    assert not any(form[4:-4] in text for text in unescaped for form in (echo, SECRET))
+    plain = "".join(texts).replace("\\\\", "\\")
+    assert not any(form[4:-4] in plain for form in (echo, SECRET))
 
 
 @pytest.mark.parametrize("key", ["sk-\u2011secret", "sk-se\ncret"])

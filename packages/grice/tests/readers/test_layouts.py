@@ -207,17 +207,18 @@ def test_tasks_of_label_studio_hold_turns_and_a_proposal(reading):
         {"from_name": "overall", "type": "number", "value": {"number": 4}},
         {"from_name": "issues", "type": "choices", "value": {"choices": ["dull"]}},
         {"from_name": "span", "type": "labels", "value": {"start": 0, "labels": ["x"]}},
+        {"from_name": ["no", "name"], "value": {"number": 1}},
     ]
     hi = {"role": "user", "content": "Hi."}
     tasks = [
         {"id": 1, "data": {"messages": [hi], "on": "walks"}},
-        {"id": 2, "data": {"talk": [{"author": "Ann", "text": "Hi."}]}, "annotations": []},
+        {"id": 0, "data": {"talk": [{"author": "Ann", "text": "Hi."}]}, "annotations": []},
         {"data": {"context": "Is it far?", "response": "Ten minutes."},
          "predictions": [{"result": result, "score": 0.5}]},
     ]  # fmt: skip
     chat, paragraphs, rated = reading(json.dumps(tasks))
     assert ([turn.role for turn in chat.turns], chat.meta) == (["user"], {"on": "walks"})
-    assert (paragraphs.id, spoken(paragraphs)) == ("2", [("Ann", "Hi.")])
+    assert (paragraphs.id, spoken(paragraphs)) == ("0", [("Ann", "Hi.")])
     assert paragraphs.meta == {"annotations": []}
     assert rated.targets == (1,)
     span = {"start": 0, "labels": ["x"]}

@@ -1,6 +1,7 @@
 """Traces of one conversation by current tracers, whole and with parts missing."""
 
 import json
+from functools import reduce
 from pathlib import Path
 
 import pytest
@@ -97,6 +98,30 @@ def test_a_call_without_reply_or_messages_is_named_and_loses_no_other(reading):
     assert "log.jsonl:2" in problems[0]
     assert "half of it was lost" in problems[0]
     assert "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT" in problems[1]
+
+
+def test_calls_that_cannot_be_read_are_named_and_lose_no_other(reading):
+    deep = [{"role": "user", "content": reduce(lambda inner, _: [inner], range(700), "x")}]
+    whole = span(1, [text("user", "Is it far?")], [text("assistant", "No.")])
+    records = reading(
+        span(2, deep, [text("assistant", "No.")]),
+        span(3, None, None, **{"gen_ai.prompt.0.contents.0.text": 5}),
+        span(4, None, None, **{f"gen_ai.prompt.{'9' * 5000}.role": "user"}),
+        whole,
+    )
+    assert [record.line for record in records if isinstance(record, RecordError)] == [1, 2, 3]
+    assert len(records) == 4
+    [bad] = reading({"traceId": "t", "type": "GENERATION", "input": deep, "output": "No."})
+    assert "nested too deeply" in bad.problem
+
+
+def test_of_the_observations_below_a_root_the_generations_count(reading):
+    inner = {"traceId": "t", "parentObservationId": "0", "input": "Is it far?", "output": "No."}
+    [talk] = reading(
+        {**inner, "id": "1", "type": "SPAN"}, {**inner, "id": "2", "type": "GENERATION"}
+    )
+    assert spoken(talk) == [("user", "Is it far?"), ("assistant", "No.")]
+    assert reading({**inner, "id": "1", "type": "SPAN"}) == []
 
 
 def test_tools_and_reasoning_are_no_turns(reading):

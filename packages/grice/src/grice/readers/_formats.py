@@ -27,6 +27,7 @@ LONGEST_LINE = 64 << 20
 SURE_ENOUGH = 0.3
 TABLE_SURE = 0.92
 """Confidence in a table with known columns, and in any with columns that the user names."""
+NESTED = "JSON nested too deeply"
 _TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|["\[\]{},]', re.DOTALL)
 _KINDS = {type(None): "null", bool: "true or false", str: "text", list: "a list"}
 _decoder = msgspec.json.Decoder()
@@ -234,7 +235,7 @@ def decode(data: bytes) -> Any:  # noqa: ANN401 - any JSON value
     try:
         return _decoder.decode(data)
     except RecursionError:
-        raise FieldError(None, "JSON nested too deeply") from None
+        raise FieldError(None, NESTED) from None
     except (UnicodeDecodeError, msgspec.DecodeError) as error:
         _text(data)
         reason = str(error).removeprefix("JSON is malformed: ")
@@ -267,6 +268,8 @@ def parsed_lines(
             yield from parse(line)
         except FieldError as bad:
             yield bad.at(name, line.number)
+        except RecursionError:
+            yield FieldError(None, NESTED).at(name, line.number)
 
 
 def _records(lines: Iterable[Line], name: str, build: Build) -> Iterator[Found]:

@@ -455,10 +455,11 @@ def _proposal(prediction: object) -> dict[str, Json]:
     proposal: dict[str, Json] = {}
     regions = expect(given.get("result", []), list, "a list of regions", "predictions[0].result")
     for region in regions:
-        if isinstance(region, dict) and {"from_name", "value"} <= region.keys():
+        control = region.get("from_name") if isinstance(region, dict) else None
+        if isinstance(control, str) and "value" in region:
             value = region["value"]
             is_one = isinstance(value, dict) and len(value) == 1
-            proposal[region["from_name"]] = next(iter(value.values())) if is_one else value
+            proposal[control] = next(iter(value.values())) if is_one else value
     return proposal
 
 

@@ -471,6 +471,8 @@ def _read_spans(lines: Iterable[Line], name: str) -> Iterator[Found]:
             yield from _span_calls(span, f"{name}:{line}")
         except FieldError as bad:
             yield bad.at(name, line)
+        except (RecursionError, TypeError, ValueError) as error:
+            yield FieldError(None, f"not laid out as a call: {error}").at(name, line)
 
     def calls(line: Line) -> Iterator[Call | RecordError]:
         try:
