@@ -254,17 +254,12 @@ def application(
 async def _while_open(request: Request, answer: Coroutine[Any, Any, Response]) -> Response:
     """Return an answer; computing it ends when the client closes the connection."""
     computing = asyncio.ensure_future(answer)
-
-    async def watch() -> None:
-        while (await request.receive())["type"] != "http.disconnect":
-            pass
-        computing.cancel()
-
-    watching = asyncio.ensure_future(watch())
+    closed = asyncio.ensure_future(request.receive())  # nothing else comes after the body
+    closed.add_done_callback(lambda _: computing.cancel())
     try:
         return await computing
     finally:
-        watching.cancel()
+        closed.cancel()
 
 
 def _page(name: str, loaded: str) -> Callable[[], Awaitable[Response]]:

@@ -39,7 +39,7 @@ SHORT = 8_000
 """Characters of a short request, and of a batch of them."""
 FIRST = 0.2
 """Seconds of computing after which a request is no longer short."""
-PART = 500
+PART = 1_000
 """Characters of replies that a metric judges in one step."""
 
 Result = TypeVar("Result")

@@ -69,18 +69,13 @@ class _Protocol(H11Protocol):
     def _wait(self, answered: RequestResponseCycle | None) -> None:
         if self._clock is not None:
             self._clock.cancel()
-        unread = self.transport.get_write_buffer_size()
-        self._clock = self.loop.call_later(self.timeout_keep_alive, self._late, answered, unread)
+        self._clock = self.loop.call_later(self.timeout_keep_alive, self._late, answered)
 
-    def _late(self, answered: RequestResponseCycle | None, unread: int) -> None:
-        if self.cycle is not answered:  # the next request has come
-            return
-        if self.transport.get_write_buffer_size() < unread:  # the answer is being read
-            self._wait(answered)
-            return
-        if self.conn.trailing_data[0] and not self.transport.is_closing():
-            self.send_400_response(f"no whole head within {self.timeout_keep_alive} seconds")
-        self.transport.abort()
+    def _late(self, answered: RequestResponseCycle | None) -> None:
+        if self.cycle is answered:  # no other request has come
+            if self.conn.trailing_data[0] and not self.transport.is_closing():
+                self.send_400_response(f"no whole head within {self.timeout_keep_alive} seconds")
+            self.transport.abort()
 
 
 def _checked(app: ASGIApp, hosts: Collection[str]) -> ASGIApp:
