@@ -55,10 +55,10 @@ def test_a_sentence_said_again_and_denied_is_seen(bigrams):
             "small dog.")  # fmt: skip
     features = numbers(talk, bigrams)
     assert features.shape == (4, NUMBERS)
-    share, denied = features[3, 30:32]
+    share, denied = features[3, 28:30]
     assert share > 1
     assert denied == 1
-    assert not features[1, 30:32].any()
+    assert not features[1, 28:30].any()
 
 
 def test_words_that_do_not_belong_side_by_side_are_worse(bigrams):
@@ -188,6 +188,6 @@ def test_features_and_weights_are_those_that_were_trained(encoder):
     orders = (TALK, TALK[::-1], (*TALK[:4], TALK[2], *TALK[4:]))
     dialogues = [Dialogue(tuple("AB" * 4)[: len(texts)], texts) for texts in orders]
     values, turns = zip(*head_of(encoder).read(dialogues), strict=True)
-    assert values == pytest.approx([0.3173, 0.2270, 0.2866], abs=1e-3)
-    expected = [0.4900, 0.6460, 0.4650, 0.5512, 0.0325, 0.2277, 0.4777, 0.3444]
+    assert values == pytest.approx([0.3169, 0.2268, 0.2862], abs=1e-3)
+    expected = [0.4836, 0.6432, 0.4635, 0.5503, 0.0324, 0.2277, 0.4781, 0.3413]
     assert turns[2] == pytest.approx(expected, abs=1e-3)

@@ -85,7 +85,7 @@ def _reason_against(conversation: Conversation) -> str | None:
 
 @metric(
     "coherence",
-    version="6",
+    version="7",
     summary="Is the conversation coherent?",
     judges="conversation",
     models={"model": "builtin:coherence"},

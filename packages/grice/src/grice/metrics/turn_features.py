@@ -149,7 +149,7 @@ def read_turn(text: str) -> TurnText:
     )
 
 
-NUMBERS = 49  # features of a turn by :func:`turn_features`
+NUMBERS = 47  # features of a turn by :func:`turn_features`
 OWN, REPEATS, LENGTH, ASKS, ODD = 2, 8, 18, 21, 26  # columns of some of them
 
 
@@ -176,9 +176,7 @@ def turn_features(
         asks, asked, _shifted(asks, -1),
         lost, _shifted(lost, -1),
         association, worst / 2,
-        np.log1p(places.astype(np.float32)) / 3,
-        _shifted(np.ones(len(texts), np.float32), -1),  # whether a turn follows
-        *_repeated_sentences(turns, sides).T,  # 30 to 34
+        *_repeated_sentences(turns, sides).T,  # 28 to 32
         *named.T, _shifted(named[:, 0], 1), _shifted(named[:, 1], 1),
         somebody & (np.cumsum(somebody) == 1),  # named for the first time
         greets * (places > 1), closes * (places < len(turns) - 2),  # displaced words

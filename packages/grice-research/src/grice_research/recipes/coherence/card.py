@@ -16,7 +16,7 @@ from scipy.special import expit
 from scipy.stats import spearmanr
 
 from grice.metrics.coherence import POOLED, WHOLE, dialogue_features
-from grice.metrics.turn_features import NUMBERS, ORDER, Towers
+from grice.metrics.turn_features import Towers
 from grice.models.mlp import quantized
 from grice.stats import correlation
 from grice.stats.estimate import wilson_interval
@@ -37,10 +37,8 @@ COUNTED = {
 do not belong show in few of the numbers, and most other kinds of twins speak against those."""
 FEW = 0.3  # share of the turns of a conversation that are broken where turns are distinguished
 LEAST = 0.02  # smallest spread by which a number is divided
-BY_LENGTH = (28, 29)  # places of the features of a turn that only say how long a conversation is
-_BY_LENGTH = [POOLED + part * (NUMBERS + ORDER) + i for part in (0, 1) for i in BY_LENGTH]
-READ = np.setdiff1d(np.arange(WHOLE), [*range(3, POOLED), *_BY_LENGTH])
-"""Weighted features: the first output, and all numbers but those of length."""
+READ = np.setdiff1d(np.arange(WHOLE), range(3, POOLED))
+"""Weighted features: all but the second output."""
 
 
 class Wholes(NamedTuple):
