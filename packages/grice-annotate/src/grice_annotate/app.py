@@ -6,7 +6,6 @@ judge. A request that a browser says comes from another site is refused all the 
 
 from __future__ import annotations
 
-import asyncio
 from functools import partial
 from importlib import resources
 from typing import TYPE_CHECKING
@@ -23,6 +22,7 @@ from grice.data import json_line
 from grice.errors import InputError, OutputError
 from grice.report.html import hashes
 from grice.serve import Limits
+from grice.serve.bodies import received
 from grice_annotate.export import data_card, records
 from grice_annotate.records import AnswerError
 from grice_annotate.templates import Page, Submitted
@@ -90,8 +90,9 @@ def application(study: Study, limits: Limits = LIMITS) -> Starlette:
         )
     ]
     routes += [Route("/assets/{name}", partial(_asset)), Route("/", partial(_no_link, views))]
-    refused = partial(_refused, views)
-    return Starlette(routes=routes, exception_handlers={HTTPException: refused, Exception: refused})
+    faults = (HTTPException, ClientDisconnect, Exception)
+    refused = dict.fromkeys(faults, partial(_refused, views))
+    return Starlette(routes=routes, exception_handlers=refused)
 
 
 def pages_of(study: Study) -> dict[str, str]:
@@ -140,15 +141,7 @@ def _check_site(request: HTTPRequest) -> None:
 
 
 async def _form(request: HTTPRequest, limits: Limits) -> Form:
-    data = bytearray()
-    try:
-        async with asyncio.timeout(limits.body_seconds):
-            async for part in request.stream():
-                data += part
-                if len(data) > limits.body:
-                    raise HTTPException(413, f"An answer has at most {limits.body >> 10} KiB.")
-    except (TimeoutError, ClientDisconnect):
-        raise HTTPException(408, "The answer did not arrive in time. Send it again.") from None
+    data = await received(request, limits)
     try:
         return parse_qs(data.decode(), keep_blank_values=True, max_num_fields=FIELDS)
     except ValueError:

@@ -29,7 +29,7 @@ from grice.evaluation.review import Reviewer
 from grice.readers._formats import FieldError, decode
 from grice.report.html import head
 from grice.serve import Limits, bodies
-from grice.serve.bodies import CLOSE, JSON, RETRY, Refused
+from grice.serve.bodies import JSON, RETRY, Refused
 from grice.serve.engine import Engine
 
 if TYPE_CHECKING:
@@ -139,25 +139,10 @@ class Service:
         return response
 
     async def _record(self, request: Request) -> dict[str, Any]:
-        """Read the JSON object of a request, within the limits of size and time."""
-        data, size, limits = bytearray(), 0, self.limits
-        try:
-            async with asyncio.timeout(limits.body_seconds):
-                async for part in request.stream():
-                    size += len(part)
-                    if size <= limits.body:
-                        data += part
-                    elif size > 8 * limits.body:  # bytes of the body read after it, so that the
-                        break  # client reads the answer; then the connection is closed
-        except TimeoutError:
-            what = f"the body was not received within {limits.body_seconds:g} seconds"
-            raise Refused(408, what, where="body", do="send it without delay", **CLOSE) from None
-        if size > limits.body:
-            what = f"more than {limits.body:,} bytes"
-            raise Refused(413, what, where="body", do="send it in several requests", **CLOSE)
+        """Read the JSON object of a request."""
         do = "send one JSON object in UTF-8; see /docs"
         try:
-            record = decode(bytes(data))
+            record = decode(await bodies.received(request, self.limits))
         except FieldError as error:
             raise Refused(400, error.problem, where="body", do=do) from None
         if not isinstance(record, dict):

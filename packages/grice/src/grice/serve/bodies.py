@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
-from fastapi import HTTPException, Response
+from fastapi import HTTPException, Request, Response
 from msgspec.structs import replace
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -190,6 +191,26 @@ class Refused(HTTPException):
     def answer(self) -> Response:
         """Return the response to it."""
         return Response(json_line(self.body), self.status_code, self.headers, media_type=JSON)
+
+
+async def received(request: Request, limits: Limits) -> bytes:
+    """Return the body of a request, within the limits of size and time."""
+    data, size = bytearray(), 0
+    try:
+        async with asyncio.timeout(limits.body_seconds):
+            async for part in request.stream():
+                size += len(part)
+                if size <= limits.body:
+                    data += part
+                elif size > 8 * limits.body:  # bytes of the body read after it, so that the
+                    break  # client reads the answer; then the connection is closed
+    except TimeoutError:
+        what = f"the body was not received within {limits.body_seconds:g} seconds"
+        raise Refused(408, what, where="body", do="send it without delay", **CLOSE) from None
+    if size > limits.body:
+        what = f"more than {limits.body:,} bytes"
+        raise Refused(413, what, where="body", do="send it in several requests", **CLOSE)
+    return bytes(data)
 
 
 def refusal_of(error: Exception, inside: str = "") -> Refused:
