@@ -98,7 +98,7 @@ locked: $(VENV)/pyvenv.cfg
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement $(LOCK)
 
 oldest: $(VENV)/.developer build/tools/made
-	build/tools/bin/uv venv --quiet --clear --python $(BIN)/python build/oldest
+	build/tools/bin/uv venv --quiet --clear --seed --python $(BIN)/python build/oldest
 	build/tools/bin/uv pip install --quiet --python build/oldest/bin/python --resolution lowest-direct $(EDITABLE)
 	build/oldest/bin/python -m pytest -q
 	for each in $(VENV) build/oldest; do $$each/bin/grice score examples/chatbots.jsonl --no-cache --no-resume \
