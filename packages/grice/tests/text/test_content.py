@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from grice.text import CHARACTERS, cached
 from grice.text.content import MOST_SENTENCES, content_words, questions, sentences, strip_repetition
 
 CASES = Path(__file__).with_name("sentences.txt").read_text("utf-8").splitlines()
@@ -86,3 +87,14 @@ def test_places_point_into_the_text():
 ])  # fmt: skip
 def test_what_is_left(reply, earlier, left):
     assert strip_repetition(reply, tuple(earlier)) == left
+
+
+def test_answers_are_cached_for_a_number_of_characters():
+    asked = []
+    answer = cached(lambda text, *_: asked.append(text) or len(text))
+    for length in (1, CHARACTERS - 1, 1):
+        assert answer("a" * length) == length
+    assert len(asked) == 2
+    answer("b", ("c",))
+    answer("a")
+    assert len(asked) == 4

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from grice.data import Judgement
 from grice.metrics.common import feature_at, unscorable_reply
 from grice.metrics.declaration import Example, metric
+from grice.text import cached
 from grice.text.content import content_words
 from grice.text.language import unreadable
 from grice.text.lexicon import base_form
@@ -64,8 +65,7 @@ def groundedness(responses: Sequence[Response]) -> Iterator[Judgement]:
 
 
 def _judgement(response: Response) -> Judgement:
-    given = (PLAIN_WORDS_AND_NUMBERS.finditer(text.lower()) for text in response.knowledge)
-    known = {_root(word[0]) for words in given for word in words}
+    known = _roots(response.knowledge)
     words = content_words(response.text)
     foreign = [word for word in words if _root(word.text) not in known]
     value = 1 - len(foreign) / len(words)
@@ -75,6 +75,12 @@ def _judgement(response: Response) -> Judgement:
     )
     reason = f"{len(words) - len(foreign)} of {len(words)} content words occur in the knowledge"
     return Judgement(value, "ok", reason, (), evidence)
+
+
+@cached
+def _roots(texts: tuple[str, ...]) -> frozenset[str]:
+    found = (PLAIN_WORDS_AND_NUMBERS.finditer(text.lower()) for text in texts)
+    return frozenset(_root(word[0]) for words in found for word in words)
 
 
 def _root(word: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import operator
 import re
-from functools import lru_cache
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -19,6 +18,7 @@ from grice.metrics.common import (
 from grice.metrics.declaration import Example, metric
 from grice.models.protocols import Encoder, encode_distinct
 from grice.numeric import np
+from grice.text import cached
 from grice.text.content import Stretch, content_words, sentences, without_blanks
 from grice.text.tokens import WORDS_NUMBERS_AND_MARKS
 from grice.text.wordlists import OF_NO_CONTENT, words_of
@@ -321,7 +321,7 @@ def _signs(
     )
 
 
-@lru_cache(maxsize=4096)  # a turn stands before many replies
+@cached
 def _terms(text: str) -> Mapping[str, bool]:
     """Return the stems of the words that say something, and whether each is a number or a name."""
     terms: dict[str, bool] = {}

@@ -6,12 +6,12 @@ Most are of order one, and zero where there is nothing.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
 from grice.numeric import np, unit_rows
+from grice.text import cached
 from grice.text.content import strip_repetition
 from grice.text.tokens import CONTRACTED_WORDS, SENTENCES
 
@@ -120,7 +120,7 @@ class TurnText(NamedTuple):
     answers: bool
 
 
-@lru_cache(maxsize=4096)
+@cached
 def read_turn(text: str) -> TurnText:
     """Return the properties of a text."""
     lower = text.lower()

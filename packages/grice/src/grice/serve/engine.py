@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 SHORT = 8_000
 """Characters of a short request, and of a batch of them."""
-FIRST = 0.2
+FIRST = 0.5
 """Seconds of computing after which a request is no longer short."""
 PART = 1_000
 """Characters of replies that a metric judges in one step."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
+from grice.text import cached
 from grice.text.tokens import PLAIN_WORDS_AND_NUMBERS, SENTENCES_WITH_MARKS, WORD_CHARACTER, WORDS
 from grice.text.wordlists import OF_NO_CONTENT, words_of
 
@@ -99,7 +99,7 @@ def without_blanks(start: int, text: str) -> Stretch:
     return Stretch(start, start + len(text.strip()), text.strip())
 
 
-@lru_cache(maxsize=4096)  # a turn stands before many replies
+@cached
 def sentences(text: str) -> tuple[Stretch, ...]:
     """Return the first sixteen sentences with a word, without the blanks around them.
 
@@ -219,7 +219,7 @@ def _last_token(text: str, mark: re.Match[str]) -> str:
     return "" if before[-1:].isspace() else before.split()[-1].lstrip(_OPENING) if before else ""
 
 
-@lru_cache(maxsize=4096)
+@cached
 def content_words(text: str) -> tuple[Stretch, ...]:
     """Return the words of open classes, in lower case; a number such as 4.2M is one word.
 
@@ -233,7 +233,7 @@ def content_words(text: str) -> tuple[Stretch, ...]:
     )
 
 
-@lru_cache(maxsize=4096)
+@cached
 def questions(text: str) -> tuple[Stretch, ...]:
     """Return the questions and requests of a text, verbatim.
 
@@ -258,7 +258,7 @@ _ASKING = re.compile(
 _FEW = 2
 
 
-@lru_cache(maxsize=4096)  # called by every metric of replies
+@cached
 def strip_repetition(reply: str, earlier: tuple[str, ...]) -> str:
     """Return a reply without repeated sentences and without requests for a good score.
 
@@ -301,7 +301,7 @@ def novelty(reply: str, earlier: Iterable[str]) -> Novelty:
     return Novelty(text, left) if text.strip() else Novelty(reply, 0.0)
 
 
-@lru_cache(maxsize=4096)  # a turn stands before many replies
+@cached
 def _sentences_of(text: str) -> frozenset[tuple[str, ...]]:
     return frozenset(map(_words, SENTENCES_WITH_MARKS.findall(text)))
 

@@ -12,12 +12,12 @@ the rules know the closed word classes and the lexicon.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
 
+from grice.text import cached
 from grice.text import wordlists as en
 from grice.text.lexicon import (
     base_form,
@@ -211,7 +211,7 @@ def _without_subject(words: list[str], said_by: Speaker, inherited: Party | None
     return Event((subject, *rest), party, explicit=False)
 
 
-@lru_cache(maxsize=4096)  # every question about a clause begins with its words
+@cached
 def written_out(text: str) -> tuple[str, ...]:
     """Return the words of a clause: "I'm" is "I am"; marks at its edges and "too" are dropped."""
     text = text.replace("’", "'").replace("`", "'")

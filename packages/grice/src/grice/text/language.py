@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter
-from functools import lru_cache
 from itertools import islice
 
+from grice.text import cached
 from grice.text.lexicon import look_up
 from grice.text.tokens import LATIN_ALPHANUMERIC, SHORT_FORMS, UNICODE_LETTERS
 from grice.text.wordlists import words_of
@@ -83,7 +83,7 @@ SCRIPTS = (
 _ENDS = tuple(end for end, _ in SCRIPTS)
 
 
-@lru_cache(maxsize=4096)  # called by every metric for every turn
+@cached
 def unreadable(text: str) -> str | None:
     """Return why a model of English cannot judge a text: no word, or another script; else None.
 
@@ -112,7 +112,7 @@ def scripts(text: str) -> Counter[str]:
     return found
 
 
-@lru_cache(maxsize=4096)  # called by every metric for every reply
+@cached
 def other_language(text: str) -> str | None:
     """Return the language of a text that is surely not English; None if it may be.
 

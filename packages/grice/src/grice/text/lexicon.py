@@ -6,10 +6,11 @@ The table is made from LemmInflect's by the recipe ``lexicon.build``.
 from __future__ import annotations
 
 import gzip
-from functools import cache, lru_cache
+from functools import cache
 from importlib import resources
 from typing import NamedTuple
 
+from grice.text import cached
 from grice.text import wordlists as en
 
 _ABLE = frozenset({"can", "could"})
@@ -34,7 +35,7 @@ class Word(NamedTuple):
     participles: tuple[str, ...] = ()
 
 
-@lru_cache(maxsize=16384)  # the same words recur
+@cached
 def look_up(word: str) -> Word:
     """Return what is known of a word, as it is written."""
     line = _table().get(word)
@@ -44,7 +45,7 @@ def look_up(word: str) -> Word:
     return Word(readings, _parts(lemmas), third, _parts(participles))
 
 
-@lru_cache(maxsize=1024)
+@cached
 def begins_word(beginning: str) -> bool:
     """Return whether any word of the table is longer than a beginning that it starts with."""
     longer = (word for word in _table() if word.startswith(beginning))

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from functools import lru_cache
 from itertools import accumulate, chain
 from typing import NamedTuple
+
+from grice.text import cached
 
 THOUGHT = (
     # A template may have kept the opening mark, or the model may not have come to the closing one.
@@ -74,7 +75,7 @@ def plain_text(text: str) -> PlainText:
     return _without_tags(text[:LONGEST])
 
 
-@lru_cache(maxsize=4096)  # a turn stands in the history of many replies
+@cached
 def _without_tags(text: str) -> PlainText:
     if "<" not in text and "INST]" not in text:
         return PlainText(text, (), (0,))
