@@ -138,8 +138,8 @@ def test_the_bits_do_not_depend_on_the_company(head):
 
 
 @pytest.mark.parametrize(("old", "new", "says"), [
-    ("centre = [", "centre = [1.0, ", "settings.centre: 8 numbers are needed"),
-    ("average = [", "average = [1.0, ", "settings.average: 2 numbers are needed"),
+    ("centre = [", "centre = [1.0, ", "settings.centre needs 8 numbers; run grice train"),
+    ("average = [", "average = [1.0, ", "settings.average needs 2 numbers"),
     ("spread = [", "spread = [-", "settings.spread: numbers above 0 only"),
 ])  # fmt: skip
 def test_settings_that_do_not_fit_are_named(tmp_path, old, new, says):

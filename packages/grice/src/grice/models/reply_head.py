@@ -167,12 +167,12 @@ class ReplyHead:
         self.truncated = encoder.truncated
         ((weights, bias),) = Mlp.load(folder.file("head.npz")).layers
         scalars = len(self._names) - len(BLOCKS)
-        card = folder.path / "card.toml"
+        card = f"{folder.path / 'card.toml'}: settings"
         for name, count in (("centre", scalars), ("spread", scalars), ("average", len(BLOCKS))):
             if len(getattr(settings, name)) != count:
-                raise ModelFolderError(f"{card}: settings.{name}: {count} numbers are needed")
+                raise ModelFolderError(f"{card}.{name} needs {count} numbers; run grice train")
         if min(settings.spread) <= 0:
-            raise ModelFolderError(f"{card}: settings.spread: numbers above 0 only")
+            raise ModelFolderError(f"{card}.spread: numbers above 0 only")
         self._scale = Scale(settings.centre, settings.spread)
         self._dimensions = (len(weights) - scalars) // len(BLOCKS)
         # One column a part: a single product gives the log odds that each adds.
