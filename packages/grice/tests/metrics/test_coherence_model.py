@@ -5,7 +5,7 @@ import pytest
 from msgspec.structs import replace
 
 from grice.errors import ModelFolderError
-from grice.metrics.coherence import (
+from grice.models.dialogue import (
     ALONE,
     AROUND,
     AT_ONCE,
@@ -16,7 +16,9 @@ from grice.metrics.coherence import (
     context_free_features,
     dialogue_features,
 )
-from grice.metrics.turn_features import (
+from grice.models.folder import open_folder
+from grice.models.loader import ModelLoader, read_settings
+from grice.models.turn_features import (
     AGAIN,
     NUMBERS,
     ORDER,
@@ -26,8 +28,6 @@ from grice.metrics.turn_features import (
     turn_features,
     verbatim_features,
 )
-from grice.models.folder import open_folder
-from grice.models.loader import ModelLoader, read_settings
 
 D = 8
 

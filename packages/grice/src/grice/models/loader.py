@@ -61,7 +61,7 @@ MODEL_TYPES = {
     "pair-head": "grice.models.ranker:pair_head",
     "reply-head": "grice.models.reply_head:reply_head",
     "span-head": "grice.models.spans:span_head",
-    "thread-head": "grice.metrics.coherence:thread_head",
+    "thread-head": "grice.models.dialogue:thread_head",
     "transformers-classifier": "grice.models.pretrained:transformers_classifier",
     "transformers-lm": "grice.models.pretrained:transformers_causal_lm",
     "transformers-nli": "grice.models.pretrained:transformers_nli",

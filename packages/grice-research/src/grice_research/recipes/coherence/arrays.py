@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from torch import nn
 from torch.nn.functional import binary_cross_entropy_with_logits as cross_entropy
 
-from grice.metrics.coherence import ALONE, own_turns, turn_blocks
-from grice.metrics.turn_features import (
+from grice.models.dialogue import ALONE, own_turns, turn_blocks
+from grice.models.turn_features import (
     AGAIN,
     Bigrams,
     Towers,

@@ -15,9 +15,9 @@ from scipy.optimize import minimize
 from scipy.special import expit
 from scipy.stats import spearmanr
 
-from grice.metrics.coherence import POOLED, WHOLE, dialogue_features
-from grice.metrics.turn_features import Towers
+from grice.models.dialogue import POOLED, WHOLE, dialogue_features
 from grice.models.mlp import quantized
+from grice.models.turn_features import Towers
 from grice.stats import correlation
 from grice.stats.estimate import wilson_interval
 from grice_research.places import MODELS

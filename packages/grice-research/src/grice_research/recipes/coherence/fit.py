@@ -12,8 +12,8 @@ from torch import nn
 from torch.nn.functional import binary_cross_entropy_with_logits as cross_entropy
 from torch.nn.functional import softplus
 
-from grice.metrics.coherence import LOWEST
-from grice.metrics.turn_features import NUMBERS, ORDER
+from grice.models.dialogue import LOWEST
+from grice.models.turn_features import NUMBERS, ORDER
 from grice_research.recipes.coherence.arrays import AXES, Item, Prepared
 from grice_research.recipes.common import Steps
 

@@ -17,9 +17,9 @@ from typing import Any
 
 import torch
 
-from grice.metrics.turn_features import Towers
 from grice.models.folder import open_folder
 from grice.models.mlp import Mlp
+from grice.models.turn_features import Towers
 from grice_research.places import work_folder
 from grice_research.recipes.coherence.arrays import (
     Alone,

@@ -1,4 +1,4 @@
-"""Features of the turns of a conversation, for the model of :mod:`grice.metrics.coherence`.
+"""Features of the turns of a conversation, for the model of :mod:`grice.models.dialogue`.
 
 Most are of order one, and zero where there is nothing.
 """
