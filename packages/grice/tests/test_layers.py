@@ -11,6 +11,7 @@ import pytest
 from importlinter.cli import lint_imports
 
 import grice
+from grice.models.loader import MODEL_TYPES
 
 ROOT = Path(__file__).parents[3]
 CLI = ROOT / "packages/grice/src/grice/cli"
@@ -26,10 +27,11 @@ def loaded_by(statement: str) -> set[str]:
     return set(done.stdout.splitlines()[-1].split())
 
 
-def test_rooms_import_only_from_the_rooms_above_them(monkeypatch):
+def test_packages_import_only_from_the_packages_below_them(monkeypatch):
     # It would disable the loggers that other tests read.
     monkeypatch.setattr("logging.config.dictConfig", lambda _: None)
     assert lint_imports(str(ROOT / "pyproject.toml"), no_cache=True) == 0
+    assert not [place for place in MODEL_TYPES.values() if place.startswith("grice.metrics")]
 
 
 @pytest.mark.parametrize(
