@@ -10,7 +10,6 @@ from grice.models.dialogue import (
     AROUND,
     AT_ONCE,
     WHOLE,
-    Dialogue,
     DialogueHead,
     DialogueSettings,
     context_free_features,
@@ -18,6 +17,7 @@ from grice.models.dialogue import (
 )
 from grice.models.folder import open_folder
 from grice.models.loader import ModelLoader, read_settings
+from grice.models.protocols import Dialogue
 from grice.models.turn_features import (
     AGAIN,
     NUMBERS,

@@ -72,15 +72,12 @@ class Length(SharedWords):
         return next((float(word) for text in left for word in text.split() if "0." in word), 0.9)
 
 
-@pytest.mark.parametrize(
-    ("value", "reason"),
-    [("0.49", "not relevant to turn 0"), ("0.51", "relevant to turn 0")],
-)
-def test_the_reason_goes_with_the_side_of_one_half(value, reason):
+@pytest.mark.parametrize(("value", "how"), [("0.49", "not relevant"), ("0.51", "relevant")])
+def test_the_reason_goes_with_the_side_of_one_half(value, how):
     history = (Turn("B", value),)
     response = Response("t", 1, "green", "A", history, (0,))
     (judgement,) = relevance.function([response], model=Length())
-    assert judgement.reason == f"{reason} (contribution {float(value) - 0.5:+.2f})"
+    assert judgement.reason == f"{how} to turn 0 (contribution {float(value) - 0.5:+.2f})"
 
 
 def test_a_text_that_is_read_in_part_is_flagged():

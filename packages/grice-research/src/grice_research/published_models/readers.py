@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Encoding
 
-from grice.models.dialogue import Dialogue
 from grice.models.embedded import beginning, open_tokenizer, run_batches
 from grice.models.folder import ModelFolder
 from grice.models.loader import ModelLoader, Settings, model_type
+from grice.models.protocols import Dialogue
 from grice.numeric import softmax
 from grice_research.published_models.convert import (
     convert_classifier,
@@ -158,7 +158,7 @@ LONGEST = 512  # pieces that the paper reads; of a longer conversation the end i
 
 
 class DeamClassifier:
-    """A :class:`~grice.models.dialogue.DialogueClassifier`, in float32.
+    """A :class:`~grice.models.protocols.DialogueClassifier`, in float32.
 
     The turns are joined by one blank: the model sees neither speakers nor where a turn ends. It
     says nothing of single turns, each of which gets the value of the conversation.

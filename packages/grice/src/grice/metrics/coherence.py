@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from grice.data import Judgement, TurnEvidence
 from grice.metrics.common import flag_truncated
 from grice.metrics.declaration import Example, metric
-from grice.models.dialogue import Dialogue, DialogueClassifier
+from grice.models.protocols import Dialogue, DialogueClassifier
 from grice.text.language import other_language, unreadable
 
 if TYPE_CHECKING:

@@ -9,12 +9,7 @@ from string import ascii_lowercase
 from typing import TYPE_CHECKING, NamedTuple
 
 from grice.data import Judgement, TurnEvidence
-from grice.metrics.common import (
-    feature_at,
-    own_turns,
-    probability,
-    unscorable_reply,
-)
+from grice.metrics.common import feature_at, own_turns, probability, unscorable_reply
 from grice.metrics.declaration import Example, metric
 from grice.models.protocols import Encoder, encode_distinct
 from grice.numeric import np

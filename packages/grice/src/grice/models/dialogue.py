@@ -9,11 +9,14 @@ how each turn was rated out of context.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from grice.errors import ModelFolderError
 from grice.models.loader import Settings, model_type
-from grice.models.protocols import Encoder, Reader
+from grice.models.mlp import Mlp, single_threaded
+from grice.models.protocols import Encoder
 from grice.models.turn_features import (
     AGAIN,
     ASKS,
@@ -29,35 +32,17 @@ from grice.models.turn_features import (
     turn_features,
     verbatim_features,
 )
-from grice.numeric import np, sigmoid, unit_rows
+from grice.numeric import sigmoid, unit_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from grice.models.folder import ModelFolder
     from grice.models.loader import ModelLoader
-    from grice.models.mlp import Mlp
+    from grice.models.protocols import Dialogue
     from grice.numeric import Array, Integers
 
 NEUTRAL = 0.5  # the answer of a conversation without turns
-
-
-class Dialogue(NamedTuple):
-    """Speaker and text of each turn of a conversation."""
-
-    speakers: tuple[str, ...]
-    texts: tuple[str, ...]
-
-
-@runtime_checkable
-class DialogueClassifier(Reader, Protocol):
-    """Scores how coherent conversations are, and their turns."""
-
-    def read(self, dialogues: Sequence[Dialogue]) -> list[tuple[float, tuple[float, ...]]]:
-        """Return for each conversation a value, and one for each of its turns, all 0 to 1."""
-        ...
-
-
 LOWEST = 0.25  # share of the turns that represent the worst of a conversation, at least one
 POOLED = 6  # pooled outputs of the networks: two of each turn, in three ways
 ALONE = 3
@@ -168,8 +153,6 @@ class DialogueHead:
     """
 
     def __init__(self, folder: ModelFolder, settings: DialogueSettings, encoder: Encoder) -> None:
-        from grice.models.mlp import Mlp
-
         self.identity = f"{folder.identity}+{encoder.identity}"
         self._encoder, self.truncated = encoder, encoder.truncated
         self._bigrams = Bigrams.load(folder.file("bigrams.npz"))
@@ -200,8 +183,6 @@ class DialogueHead:
         Both are 0 to 1, higher is better; that of a turn is the probability that it was not
         inserted or changed by a perturbation.
         """
-        from grice.models.mlp import single_threaded
-
         texts = [text for dialogue in dialogues for text in dialogue.texts]
         vectors = iter(self._encoder.encode(texts))
         readings: list[tuple[float, tuple[float, ...]]] = []
@@ -228,8 +209,6 @@ class DialogueHead:
 
         A long conversation is processed in windows, each with turns before and after it.
         """
-        from grice.models.mlp import single_threaded
-
         outputs, numbers = [], []
         with single_threaded():
             places = (vectors - self._mean) @ self._axes

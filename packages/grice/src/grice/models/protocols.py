@@ -29,6 +29,13 @@ class Pair(NamedTuple):
     right: str
 
 
+class Dialogue(NamedTuple):
+    """Speaker and text of each turn of a conversation."""
+
+    speakers: tuple[str, ...]
+    texts: tuple[str, ...]
+
+
 class TaggedSpan(NamedTuple):
     """A labelled span ``text[start:end]`` and its probability."""
 
@@ -124,6 +131,14 @@ class PairClassifier(Reader, Protocol):
 
     def classify(self, pairs: Sequence[Pair]) -> list[float]:
         """Return the probability of the positive class for each pair, 0 to 1."""
+
+
+@runtime_checkable
+class DialogueClassifier(Reader, Protocol):
+    """Scores how coherent conversations are, and their turns."""
+
+    def read(self, dialogues: Sequence[Dialogue]) -> list[tuple[float, tuple[float, ...]]]:
+        """Return for each conversation a value, and one for each of its turns, all 0 to 1."""
 
 
 @runtime_checkable
