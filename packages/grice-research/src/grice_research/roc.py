@@ -21,13 +21,7 @@ from grice.stats.inputs import (
     complete_items,
     group_codes,
 )
-from grice.stats.resample import (
-    Bounded,
-    Resampled,
-    differences,
-    estimate,
-    resample,
-)
+from grice.stats.resample import Bounded, Resampled, differences, estimate, resample
 
 
 class RocAreas(NamedTuple):

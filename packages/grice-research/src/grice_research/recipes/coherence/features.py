@@ -17,9 +17,11 @@ from numpy.typing import NDArray
 from grice.data import Conversation
 from grice.evaluation.datasets import known_sets, load_rated
 from grice.evaluation.perturbed import EVERY
-from grice.metrics import coherence
-from grice.metrics.coherence import POOLED, WHOLE, Dialogue, DialogueHead
-from grice.metrics.turn_features import (
+from grice.models import dialogue
+from grice.models.dialogue import POOLED, WHOLE, DialogueHead
+from grice.models.loader import ModelLoader
+from grice.models.protocols import Dialogue
+from grice.models.turn_features import (
     AGAIN,
     NUMBERS,
     ORDER,
@@ -27,7 +29,6 @@ from grice.metrics.turn_features import (
     turn_features,
     verbatim_features,
 )
-from grice.models.loader import ModelLoader
 from grice.stats import compare_correlations, mean
 from grice.stats.estimate import Estimate
 from grice_research.benches.damaged import read_pairs, talks_of
@@ -51,7 +52,7 @@ TURN_GROUPS = {
 }
 """Columns of :func:`turn_features` and :func:`order_features`."""
 _SPEAKER = POOLED + 2 * (NUMBERS + ORDER)
-_ALONE = WHOLE - 2 * coherence.ALONE
+_ALONE = WHOLE - 2 * dialogue.ALONE
 _VERBATIM = _ALONE - 3 * AGAIN
 WHOLE_GROUPS = {
     "first output": range(3),
@@ -66,7 +67,7 @@ SETS = ("fed_dialogue:overall", "fed_dialogue:coherent", "conture_dialogue:overa
 ONE_IN = {"dstc9_dialogue": 10}  # conversations of a set of which one is read, to save time
 
 
-def dialogue(talk: Conversation) -> Dialogue:
+def dialogue_of(talk: Conversation) -> Dialogue:
     spoken = [turn for turn in talk.turns if turn.text.strip()]
     return Dialogue(tuple(turn.speaker for turn in spoken), tuple(turn.text for turn in spoken))
 
@@ -88,12 +89,12 @@ def ablated(head: DialogueHead, store: VectorStore, talks: Sequence[Dialogue]) -
             given = given.copy()
             given[:, columns] = average[columns]
             places = (each - head._mean) @ head._axes
-            blocks = coherence.turn_blocks(places, coherence.own_turns(speakers))
+            blocks = dialogue.turn_blocks(places, dialogue.own_turns(speakers))
             read = np.concatenate([blocks, given], axis=1)
             outputs = np.mean([net.forward_joint(read) for net in head._nets], axis=0)
             alone = head._alone.forward_joint(each * np.float32(np.sqrt(each.shape[1])))
             again = verbatim_features(speakers, texts)
-            made.append(coherence.dialogue_features(outputs, given, again, alone, speakers))
+            made.append(dialogue.dialogue_features(outputs, given, again, alone, speakers))
         return np.stack(made).astype(np.float64)
 
     whole = {SHIPPED: rows(range(0))} | {group: rows(part) for group, part in TURN_GROUPS.items()}
@@ -110,14 +111,16 @@ def measured(
     for on in SETS:
         name, aspect = on.split(":")
         whole, kept = load_rated(known_sets()[name], data), slice(None, None, ONE_IN.get(name))
-        values = ablated(head, store, [dialogue(item.conversation) for item in whole.items[kept]])
+        values = ablated(
+            head, store, [dialogue_of(item.conversation) for item in whole.items[kept]]
+        )
         yield f"{on}, Spearman", _correlations(values, whole.human(aspect)[kept])
     held = [talk for talk in rated(data) if talk.held_out]
     values = ablated(head, store, [Dialogue(talk.speakers, talk.turns) for talk in held])
     yield "convai2017 held out, Spearman", _correlations(values, [talk.quality for talk in held])
     pairs = read_pairs(data)
     talks = {talk.id: talk for talk in talks_of(pairs)}
-    values = ablated(head, store, list(map(dialogue, talks.values())))
+    values = ablated(head, store, list(map(dialogue_of, talks.values())))
     place = {name: i for i, name in enumerate(talks)}
     for kind in (EVERY, *dict.fromkeys(pair.kind for pair in pairs)):
         chosen = [pair for pair in pairs if kind in (EVERY, pair.kind)]
