@@ -92,8 +92,7 @@ def _judgement(places: list[int], reading: tuple[float, tuple[float, ...]]) -> J
     # The first turn follows nothing.
     worst = sorted(range(1, len(each)), key=lambda i: each[i])[:SHOWN]
     evidence = tuple(TurnEvidence(places[i], each[i] - usual) for i in worst if each[i] < usual)
+    reason = f"no turn is below the median turn ({usual:.2f})"
     if evidence:
         reason = f"turn {{turn}} is {-evidence[0].effect:.2f} below the median turn"
-    else:
-        reason = f"no turn is below the median turn ({usual:.2f})"
     return Judgement(value, "ok", reason, (), evidence)

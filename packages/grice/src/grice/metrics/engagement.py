@@ -83,10 +83,8 @@ def _judgement(item: tuple[Pair, float], explained: Explained) -> Judgement:
         if abs(part.effect or 0) >= NOTICEABLE and math.isfinite(part.value)
     )
     value = explained.value * novel
-    if value < NEUTRAL <= max(explained.value, 1 - novel):
-        reason = repeated_share(novel)
-    else:
-        reason = _reason(value, evidence)
+    repeats = value < NEUTRAL <= max(explained.value, 1 - novel)
+    reason = repeated_share(novel) if repeats else _reason(value, evidence)
     return Judgement(value, "ok", reason, (), evidence)
 
 

@@ -96,10 +96,8 @@ def _judgement(item: _Item, values: Sequence[float]) -> Judgement:
     value, *without = (value * item.novel for value in values)
     effects = [value - other for other in without or (NEUTRAL,)]
     evidence = tuple(map(TurnEvidence, item.positions, effects))
-    if value < NEUTRAL <= max(values[0], 1 - item.novel):
-        reason = repeated_share(item.novel)
-    else:
-        reason = _reason(value, evidence)
+    repeats = value < NEUTRAL <= max(values[0], 1 - item.novel)
+    reason = repeated_share(item.novel) if repeats else _reason(value, evidence)
     return Judgement(value, "ok", reason, (), evidence)
 
 
