@@ -83,15 +83,20 @@ class Service:
                 score.metric: counterfactuals(loaded[score.metric], talk, score) for score in scores
             }
 
-        return _json(bodies.Scored(scores, await self.engine.call(talk, changes)))
+        return _json(bodies.Scored(scores, await self.engine.call([talk], changes)))
 
     async def review(self, body: bodies.Reviewed) -> Response:
         """List the replies that a person should look at first."""
         metrics, talks = body.chosen(self.metrics), body.all(self.limits)
-        reviewer = Reviewer(body.top)
-        for talk, scores in zip(talks, await self.engine.score(talks, metrics), strict=True):
-            reviewer.add(talk, scores)
-        return _json(reviewer.review())
+        groups = await self.engine.score(talks, metrics)
+
+        def reviewed() -> object:
+            reviewer = Reviewer(body.top)
+            for talk, scores in zip(talks, groups, strict=True):
+                reviewer.add(talk, scores)
+            return reviewer.review()
+
+        return _json(await self.engine.call(talks, reviewed))
 
     async def rerank(self, body: bodies.Candidates) -> Response:
         """Order candidates for the next turn, the best first."""
@@ -101,7 +106,7 @@ class Service:
         def ranked() -> object:
             return next(iter(rerank([context], scorer, body.blended())))
 
-        result = await self.engine.call(context, ranked)
+        result = await self.engine.call([context], ranked)
         if isinstance(result, RecordError):
             raise result
         return _json(result)

@@ -122,9 +122,9 @@ class Engine:
         scores: list[list[Score]] = await self._done(job, queue, self.only(metrics))
         return scores
 
-    async def call(self, talk: Conversation, function: Callable[[], Result]) -> Result:
-        """Return the result of a function that scores a conversation by itself."""
-        result: Result = await self._done(_Job([talk], function), deque(), self.scorer)
+    async def call(self, talks: Sequence[Conversation], function: Callable[[], Result]) -> Result:
+        """Return the result of a function that reads or scores conversations by itself."""
+        result: Result = await self._done(_Job(talks, function), deque(), self.scorer)
         return result
 
     def only(self, metrics: tuple[str, ...]) -> Scorer:
