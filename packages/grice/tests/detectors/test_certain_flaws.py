@@ -69,6 +69,29 @@ def test_the_words_stand_at_the_offsets_of_the_text_as_it_came(reply, words):
     assert {span.turn for span in flaw.spans} == {1}
 
 
+NAME = "[Company Name]"
+
+
+@pytest.mark.parametrize(("before", "flaw", "none"), [
+    ([ENGLISH], "你好朋友", "你好朋"),
+    ([ENGLISH], "こんにち", "こんに"),
+    ([ENGLISH], "안녕하세", "안녕하"),
+    ([ENGLISH], "приветвсем", "приветвсе"),
+    ([ENGLISH], "приветвсем приветвсем hello", "приветвсем приветвсем helloo"),
+    ([ENGLISH], "の" + "中" * 10, "の" + "中" * 11),
+    ([ENGLISH], "Ich weiß nicht, ob das.", "Ich weiß nicht das."),
+    ([ENGLISH], "Ich kann das nicht sehen.", "Ich kann das nicht."),
+    ([ENGLISH], "Ich kann das nicht sehen " + "7" * 10, "Ich kann das nicht sehen " + "7" * 11),
+    (["Hi"], f"Dear {NAME}, " + "a" * 579, f"Dear {NAME}, " + "a" * 580),
+    (["Hi"], "a" * 19_990 + " {{name}}", "a" * 19_998 + " {{name}}"),
+    (["Hi"], "click on the", "on the"),
+    ([NAME, "Hi", "a", "b", "c", "d", "e"], f"Dear {NAME}", "Dear Ann"),
+])  # fmt: skip
+def test_a_rule_applies_from_its_threshold_on(before, flaw, none):
+    assert (len(found(*before, flaw)), found(*before, none)) == (1, [])
+    assert sum(len(flaw.spans) for flaw in certain_flaws(talk("Hi", "{{name}} " * 11))) == 10
+
+
 def test_only_replies_that_metrics_judge_are_checked():
     turns = (
         Turn("system", "You are {{bot}}.", role="system"),

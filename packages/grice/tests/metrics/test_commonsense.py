@@ -131,6 +131,7 @@ def test_the_mean_and_the_harmonic_mean_are_over_all_triples():
     (harmonic,) = judge([response("a")], *triples, plausibility=head, aggregation="harmonic-mean")
     assert mean.value == pytest.approx(0.6)
     assert harmonic.value == harmonic_mean_score([0.9, 0.3]) < mean.value
+    assert harmonic_mean_score([0.0, 1.0]) == pytest.approx(2 / (1 / 0.01 + 1))
     assert harmonic.evidence == mean.evidence
 
 
@@ -170,7 +171,8 @@ class Tails:
         self.given = tails
 
     def tails(self, heads, relations, k):
-        known = [KnownTail("a head", tail, 0.5, 0.0, "made") for tail in self.given[:k]]
+        assert k == 10, "as many as ACCENT has COMET write"
+        known = [KnownTail("a head", tail, 0.5, 0.0, "made") for tail in self.given]
         return [known for _ in heads]
 
 
@@ -194,11 +196,3 @@ def test_the_nearest_of_the_generated_tails_is_the_evidence():
 ])  # fmt: skip
 def test_a_reply_has_the_mean_of_its_triples_as_in_table_12_of_accent(scores, printed):
     assert mean_score(scores) == pytest.approx(printed, abs=0.0051)
-
-
-def test_one_senseless_triple_weighs_more_than_a_sensible_one():
-    assert mean_score([0.5, 0.5]) == mean_score([0.9, 0.1])
-    assert harmonic_mean_score([0.5, 0.5]) > harmonic_mean_score([0.9, 0.1])
-    assert harmonic_mean_score([0.9, 0.8]) > harmonic_mean_score([0.9, 0.8, 0.7])
-    assert harmonic_mean_score([]) == 0.5
-    assert 0 < harmonic_mean_score([0.0, 0.0]) < 0.05

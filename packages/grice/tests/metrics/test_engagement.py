@@ -132,11 +132,6 @@ def test_a_pair_without_words_has_nothing_to_judge(head):
     assert head.classify([Pair((), "Yes."), Pair((" ",), "Yes."), Pair(("Hi",), "")]) == [0.5] * 3
 
 
-def test_the_bits_do_not_depend_on_the_company(head):
-    alone = [head.classify([pair])[0] for pair in PAIRS]
-    assert head.classify(PAIRS * 100) == alone * 100
-
-
 @pytest.mark.parametrize(("old", "new", "says"), [
     ("centre = [", "centre = [1.0, ", "settings.centre needs 8 numbers; run grice train"),
     ("average = [", "average = [1.0, ", "settings.average needs 2 numbers"),

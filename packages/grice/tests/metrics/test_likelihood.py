@@ -151,14 +151,6 @@ def test_words_that_the_history_makes_less_probable_are_shown(models, causal):
             assert not any(word.name in score.reason for word in words)
 
 
-def test_every_flaw_is_named_the_likeliest_first(models, heads):
-    for score in scored("sensibleness", heads, models)[1:]:
-        values = [piece.value for piece in score.evidence]
-        assert values == sorted(values, reverse=True)
-        possible = set(FLAWS[1:]) if score.turn > 1 else {"contradiction"}
-        assert {piece.name for piece in score.evidence} == possible
-
-
 def test_powers_of_two_scale_the_states(folder, models):
     plain, doubled = (
         models.load(states_of(folder, name, [exponent] * HIDDEN))

@@ -12,12 +12,6 @@ METRIC = "repetition"
 SEA = "I grew up near the sea."
 
 
-def test_what_is_told_again_in_other_words_scores_lower(judged):
-    again = judged(SEA, "How nice!", "My childhood home was by the sea.")
-    fresh = judged(SEA, "How nice!", "What do you cook on Sundays?")
-    assert again.value < 0.5 < fresh.value
-
-
 def test_the_evidence_points_at_both_turns_and_at_the_words(judged):
     texts = ["Hi there, how are you?", "Fine.", SEA, "How nice!", "Well. I grew up by the sea."]
     score = judged(*texts)

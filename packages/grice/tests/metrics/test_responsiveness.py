@@ -5,22 +5,6 @@ import pytest
 METRIC = "responsiveness"
 
 
-def test_a_reply_that_leaves_the_question_scores_lower(judged):
-    asked = "I love trains. How long is the ride to York?"
-    answer = judged(asked, "The ride takes about two hours.")
-    ignored = judged(asked, "My aunt paints her kitchen green.")
-    assert ignored.value < 0.5 < answer.value
-    assert ignored.reason.startswith("does not answer the question of turn 0 (cosine ")
-
-
-def test_the_form_of_the_answer_counts(judged):
-    asked = "How many sheep do you have on the farm?"
-    number = judged(asked, "We have forty sheep on the farm.")
-    none = judged(asked, "We have lovely sheep on the farm.")
-    assert number.value > none.value
-    assert [piece.value for piece in number.evidence if piece.name == "form of an answer"] == [1.0]
-
-
 def test_the_evidence_shows_the_question_and_the_answer(judged):
     texts = ["That was a long day. When do you get up?", "I get up at six in the morning."]
     score = judged(*texts)

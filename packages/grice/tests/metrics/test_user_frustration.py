@@ -20,19 +20,6 @@ def test_a_complaint_marks_the_turn_before_it(judged):
     assert score.reason == "after turn 1 the user complains: 'no sense'"
 
 
-@pytest.mark.parametrize(("following", "sign"), [
-    ("Never mind.", "gives up"),
-    ("What cheese?", "asks for clarification"),
-    ("???", "asks for clarification"),
-    ("So, do you like films?", "repeats a question"),
-    ("I already told you.", "complains"),
-])  # fmt: skip
-def test_signs_have_names(judged, following, sign):
-    score = judged("Do you like films?", "The moon is a cheese.", following)
-    assert score.reason.startswith(f"after turn 1 the user {sign}: ")
-    assert 0 <= score.value < 1
-
-
 @pytest.mark.parametrize(("following", "words"), [
     ("I dont understand it", "dont understand"),
     ("Sorry, I don't understand.", "don't understand"),
