@@ -53,6 +53,8 @@ def test_a_small_sample_says_so(tmp_path, conversations, few):
     [check] = gate_file(file, Rules({"relevance": 0.1})).checks
     assert check.verdict == "uncertain"
     assert f"{few} too few" in check.says
+    enough = write(tmp_path / "enough.jsonl", scores(10, 0.9, 0.01))
+    assert verdicts(enough, Rules({"relevance": 0.1})) == ["passed"]
 
 
 def test_the_share_below_is_held_by_its_high_end(good):
@@ -153,7 +155,7 @@ def test_a_gate_fails_where_the_mean_dropped(tmp_path, capsys):
     assert dropped(same, relevance=0).verdict == "passed"
     assert dropped(worse, relevance=-lost.low).verdict == "passed"
     assert dropped(worse, relevance=-lost.value).verdict == "uncertain"
-    assert "a drop of at most 0.02 allowed" in lost.says
+    assert f"against {old}, a drop of at most 0.02 allowed" in lost.says
     assert main(["gate", same, "--baseline", old, "--max-drop", "0.02", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["passed"]
     assert main(["gate", worse, "--baseline", old, "--max-drop", "relevance=0.02"]) == 1
@@ -164,7 +166,7 @@ def test_a_gate_fails_where_the_mean_dropped(tmp_path, capsys):
     [
         ([], "nothing to check"),
         (["--min", "relevnce=0.6"], "did you mean 'relevance'"),
-        (["--max-failed", "7"], "every metric: a share lies between 0 and 1, found 7"),
+        (["--max-failed", "1.5"], "every metric: a share lies between 0 and 1, found 1.5"),
         (["--max-failed", "7", "--max-abstained", "0.1"], "between 0 and 1, found 7"),
         (["--min", "relevance=nan"], "relevance: a threshold is a finite number"),
         (["--min", "relevance=0.2", "--min", "relevance=0.6"], "two thresholds for relevance"),

@@ -5,7 +5,6 @@ import sys
 import numpy as np
 import pytest
 from scipy import stats as scipy_stats
-from scipy.stats import binomtest
 
 from grice import stats
 from grice.errors import GriceError, InputError
@@ -57,6 +56,7 @@ def test_paired_comparison_sees_what_the_items_share():
     result = stats.compare_systems({"a": a, "b": b})
     [comparison] = result.comparisons
     assert comparison.verdict == "first higher"
+    assert comparison.test == "paired permutation, 2000 random swaps, seed 0 of items"
     assert result.clusters == (("a",), ("b",))
     # The two intervals overlap: the comparison is about the differences.
     assert result.estimates["a"].low < result.estimates["b"].high
@@ -215,12 +215,17 @@ def test_bounds_that_the_values_break_are_refused(values, bounds, message):
         stats.compare_systems({"a": values, "b": values}, bounds=bounds)
 
 
-def test_single_items_get_wilsons_interval_but_for_few_degrees_of_freedom():
-    estimate = proportion([1.0] * 40 + [0.0] * 960, [1] * 1000)
-    wilson = binomtest(40, 1000).proportion_ci(method="wilson")
-    assert estimate.value == 0.04
-    assert estimate.low == pytest.approx(wilson.low, abs=3e-4)
-    assert estimate.high == pytest.approx(wilson.high, abs=3e-4)
+def test_a_share_in_conversations_has_wilsons_interval_of_as_many_items_as_vary_alike():
+    hits, sizes = np.array([3, 0, 1, 4]), np.array([3, 2, 2, 4])
+    share, n = hits.sum() / sizes.sum(), sizes.sum()
+    variance = 4 / 3 * ((hits - share * sizes) ** 2).sum() / n**2
+    ratio = scipy_stats.norm.ppf(0.975) / scipy_stats.t.ppf(0.975, 3)
+    ends = estimate.wilson_interval(share, share * (1 - share) / variance * ratio**2)
+    assert proportion(hits, sizes).interval == pytest.approx(ends, abs=2e-3)
+    # Without a hit no spread shows: a conversation counts as one item.
+    ends = estimate.wilson_interval(0, 11**2 / (9 + 4 + 4 + 16))
+    assert proportion(0 * hits, sizes).interval == pytest.approx(ends)
+    assert proportion([1.0, 0.0]).interval is not None
 
 
 @pytest.mark.parametrize(
