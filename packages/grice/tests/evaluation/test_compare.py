@@ -96,18 +96,29 @@ def test_moved_conversations_come_with_what_changed_in_the_evidence(files):
         triple = {"head": "X is tired", "relation": "xWant", "tail": tail}
         return {"kind": "triple", "triple": triple, "plausibility": value}
 
-    before = [line(f"c{c}", 0, 0.5, evidence=[triple(0.5, "sleep")]) for c in range(12)]
-    after = [dict(row) for row in before]
-    after[7] = line("c7", 0, 0.1, evidence=[triple(0.1, "sleep"), triple(0.2, "a car")])
+    pieces = [triple(0.5, "sleep")]
+    before = [line(f"c{c}", t, 0.5, evidence=pieces) for c in range(12) for t in range(4)]
+    pieces = [
+        triple(0.1, "sleep"),
+        triple(0.2, "a car"),
+        *(triple(n / 99, "?" * n) for n in range(5)),
+    ]
+    after = [
+        *before[:28],
+        *(line("c7", t, 0.1 + t / 10, evidence=pieces) for t in range(4)),
+        *before[32:],
+    ]
     [metric] = compare(*files(a=before, b=after)).metrics
     [moved] = metric.moved
     assert moved.conversation == "c7"
-    assert moved.difference == pytest.approx(-0.4)
-    [item] = moved.items
-    assert [(c.what, c.baseline, c.other) for c in item.changes] == [
+    assert moved.difference == pytest.approx(-0.25)
+    assert [item.turn for item in moved.items] == [0, 1, 2]
+    changes = [(change.what, change.baseline, change.other) for change in moved.items[0].changes]
+    assert changes[:2] == [
         ("X is tired —xWant→ sleep", 0.5, 0.1),
         ("X is tired —xWant→ a car", None, 0.2),
     ]
+    assert len(changes) == 5
 
 
 def test_unlike_signatures_are_refused_unless_asked_for(pair, tmp_path):
@@ -122,13 +133,15 @@ def test_unlike_signatures_are_refused_unless_asked_for(pair, tmp_path):
 
 def test_items_of_one_file_only_and_other_statuses_are_named_not_counted(files):
     a = [line(f"c{c}", 1, c / 20) for c in range(12)]
-    b = [line(f"c{c}", 1, c / 20 + 0.01) for c in range(1, 13)]
-    b[3] = line("c4", 1, 0.5, status="abstained")
+    b = [line(f"c{c}", 1, c / 20 + 0.01) for c in range(6, 18)]
+    b[3] = line("c9", 1, 0.5, status="abstained")
     [metric] = compare(*files(a=a, b=b)).metrics
-    assert (metric.pairs, metric.only_baseline, metric.only_other) == (10, 1, 1)
+    assert (metric.pairs, metric.only_baseline, metric.only_other) == (5, 6, 6)
     assert metric.unpaired == {"ok/abstained": 1}
-    assert metric.named[0].startswith("conversation 'c0', turn 1 only in")
-    assert metric.named[1].startswith("conversation 'c12', turn 1 only in")
+    assert [name.split("'")[1] for name in metric.named] == [
+        f"c{c}" for c in (0, 1, 2, 3, 4, 12, 13, 14, 15, 16)
+    ]
+    assert metric.named[5].startswith("conversation 'c12', turn 1 only in")
 
 
 def test_a_file_against_itself_shows_no_difference_and_no_nan(pair, capsys):

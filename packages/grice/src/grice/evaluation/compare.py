@@ -83,7 +83,7 @@ class MetricDifference(msgspec.Struct, frozen=True, kw_only=True):
     other: Estimate | None
     comparison: Comparison | None  # second less first, p-value corrected over the metrics
     power: Power | None = None  # conversations needed, if the difference is not significant
-    pairs: int = 0  # items with a value in both files
+    pairs: int  # items with a value in both files
     unpaired: dict[str, int] = {}  # other items by their two statuses, such as ok/abstained
     only_baseline: int
     only_other: int
