@@ -66,6 +66,8 @@ def test_paired_comparison_sees_what_the_items_share():
         (low, high), abs=0.02
     )
     assert comparison.p_value == pytest.approx(t.pvalue, abs=0.01)
+    small = stats.compare_systems({"a": a / 99, "b": b / 99}).comparisons[0].difference
+    assert [99 * end for end in small.interval] == pytest.approx(comparison.difference.interval)
     assert comparison.d_z == pytest.approx((a - b).mean() / (a - b).std(ddof=1))
     assert comparison.dominance == pytest.approx((a > b).mean() - (a < b).mean())
 
