@@ -48,7 +48,6 @@ def test_records_tasks_of_label_studio_a_card_and_agreement_are_written(study, t
     kappas = {row["measure"]: row["estimate"] for row in rows if "kappa" in row["measure"]}
     assert kappas["quadratic kappa of ann and cy"]["value"] == pytest.approx(1)
     assert len(kappas) == 3
-    assert all(estimate["low"] <= estimate["high"] for estimate in kappas.values())
     assert command("agreement", "--db", study) == 0
     assert "10 tasks of 10 done, 30 answers" in capsys.readouterr().out
 
@@ -71,7 +70,7 @@ def test_a_file_of_something_else_or_another_version_is_no_study(study, tmp_path
     other, text = tmp_path / "other.db", tmp_path / "text.db"
     with sqlite3.connect(other) as connection:
         connection.execute("CREATE TABLE people (name TEXT)")
-    text.write_text("no database at all, but a text that is long enough to be one" * 20)
+    text.write_text("no database at all, but a text that is long enough to be one" * 1000)
     new, more = tmp_path / "new.db", write(tmp_path / "more.jsonl", *talks(3))
     file = str(tmp_path / "talks.jsonl")
     for words, problem in (
@@ -86,6 +85,7 @@ def test_a_file_of_something_else_or_another_version_is_no_study(study, tmp_path
         (("rating", file, "--db", study, "--judges", 5), "other values of judges, guideline"),
         (("rating", tmp_path / "none.jsonl", "--db", new), "none.jsonl"),
         (("rating", file, "--db", new, "--guideline", tmp_path / "no.txt"), "no.txt"),
+        (("rating", file, "--db", new, "--guideline", text), "at most 50,000 characters"),
         (("rating", file, "--db", new, "--order", "review"), "--scores"),
         (("rating", file, "--db", new, "--propose", "relevance"), "--scores"),
         (("rating", file, "--db", tmp_path / "none" / "s.db"), "cannot be opened"),
