@@ -108,10 +108,10 @@ class _Handler(BaseHTTPRequestHandler):
                 server.open -= 1
 
     def _chat(self, request, fault):
-        if fault in ("401", "429", "500"):
-            headers = {"Retry-After": "1"} if fault == "429" else {}
-            message = "no such key" if fault == "401" else "busy"
-            return self._send(int(fault), json.dumps({"error": {"message": message}}), headers)
+        status, _, seconds = fault.partition(" for ")
+        if status.isdecimal():
+            headers = {"Retry-After": seconds} if seconds else {}
+            return self._send(int(status), '{"error": {"message": "sorry"}}', headers)
         if fault == "redirect":
             return self._send(307, "", {"Location": f"{self.server.elsewhere}/chat/completions"})
         if fault == "no schema" and "response_format" in request:

@@ -48,9 +48,7 @@ def test_other_settings_are_another_model_and_a_changed_file_is_refused_by_name(
     "content",
     [
         *(b"name = ", b"\xff\xfe", b'name = "x"', b""),
-        b"a." * MOST_DOTS + b"a.a = 1",
-        b'"=".' + b"a." * MOST_DOTS + b"a = {b = 1}",
-        b"x = {" + b"a." * MOST_DOTS + b"a.a = 1}",
+        *(begin + b"a." * MOST_DOTS + b"a.a = 1}" for begin in (b"", b'"=".', b"x = {")),
         b"#" * (MOST_BYTES + 1),
     ],
 )
