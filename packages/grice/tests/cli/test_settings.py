@@ -192,6 +192,7 @@ def test_a_plugin_comes_from_the_user_alone(project, own, capsys, monkeypatch):
         f'judge_relevance_model = ["x", "openai:m@{NOBODY}"]',
         'relevance-model = "file:folder"',
         'relevance-model = "other:place"',
+        *(f"relevance-model = '{start}host/own.tsv'" for start in ("//", "\\\\", "/\\")),
         "limit-requests = 9999",
         'output = "../out.jsonl"',
         'output = "link/out.jsonl"',

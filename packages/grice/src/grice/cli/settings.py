@@ -126,7 +126,9 @@ def _check_project(file: Path, options: dict[str, list[Value]], own: Path) -> No
         elif name in ALLOWED or name in of_score:
             allowed = name in ALLOWED
         else:  # an option of a metric
-            allowed = all(":" not in text or text.startswith(SCHEMES) for text in texts)
+            allowed = all(
+                text.startswith(SCHEMES) or not re.search(r":|^[/\\]{2}", text) for text in texts
+            )
         if not allowed:
             raise InputError(
                 f"{file}: {name}: the file of a project may not set this value, which could run "
