@@ -228,6 +228,10 @@ def test_a_checkpoint_that_is_not_whole_is_refused(tmp_path):
     (source / "model.safetensors").unlink()
     with pytest.raises(ModelFolderError, match=r"neither model\.onnx nor \*\.safetensors"):
         folder(source, tmp_path / "b", "onnx-nli")
+    (source / "model.onnx").touch()
+    (source / "config.json").write_text('{"id2label": {"first": "no"}}')
+    with pytest.raises(ModelFolderError, match=r"config\.json: cannot be used"):
+        folder(source, tmp_path / "d", "onnx-nli")
     (source / "tokenizer.json").unlink()
     with pytest.raises(ModelFolderError, match=r"tokenizer\.json is missing"):
         folder(source, tmp_path / "c", "onnx-nli")

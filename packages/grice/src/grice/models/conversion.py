@@ -189,12 +189,12 @@ def _tensor(file: Path, name: str, tensor: LocalTensor) -> Tensor:
         return values.reshape(tensor.shape)
 
 
-def read_config(folder: Path, name: str = "config.json") -> dict[str, Any]:
-    """Return the content of a JSON file of a checkpoint."""
+def read_config(folder: Path, name: str = "config.json", form: Any = dict[str, Any]) -> Any:  # noqa: ANN401
+    """Return the content of a JSON file of a checkpoint, checked against a type."""
     path = folder / name
     with _naming(path):
         _check_size(path.stat().st_size)
-        return msgspec.json.decode(path.read_bytes(), type=dict[str, Any])
+        return msgspec.json.decode(path.read_bytes(), type=form)
 
 
 def _check_size(length: int) -> None:

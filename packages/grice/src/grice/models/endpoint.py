@@ -134,16 +134,15 @@ class RequestCounter:
                 )
             usage.requests += 1
 
-    def add(self, usage: Usage, **counts: int) -> None:
-        """Add to counts by their names."""
+    def add(self, usage: Usage, **counts: int | str) -> None:
+        """Add to counts by their names; a text is the reason that a request is counted by."""
         with self._lock:
             for name, count in counts.items():
-                setattr(usage, name, getattr(usage, name) + count)
-
-    def add_reason(self, reasons: dict[str, int], reason: str) -> None:
-        """Count a repeated or unanswered request by its reason."""
-        with self._lock:
-            reasons[reason] = reasons.get(reason, 0) + 1
+                if isinstance(count, str):
+                    reasons = getattr(usage, name)
+                    reasons[count] = reasons.get(count, 0) + 1
+                else:
+                    setattr(usage, name, getattr(usage, name) + count)
 
     def usage(self) -> tuple[Usage, ...]:
         """Return a copy of the counts of each model."""
@@ -333,7 +332,7 @@ class EndpointChat:
                     is_last = failed >= options.attempts or unparsed >= options.parse_attempts
                 if is_last:
                     return self._miss(error, failed if error.kind != "unusable" else unparsed)
-                self._counter.add_reason(self._usage.repeated, reason)
+                self._counter.add(self._usage, repeated=reason)
                 if error.kind in ("busy", "unreachable"):
                     self._pause(failed, error.wait)
             else:
@@ -444,7 +443,7 @@ class EndpointChat:
 
     def _miss(self, error: _FailedError, times: int) -> Unanswered:
         """Return that a request has no answer, or end the run."""
-        self._counter.add_reason(self._usage.unanswered, str(error))
+        self._counter.add(self._usage, unanswered=str(error))
         if error.kind == "refused":
             return Unanswered(f"{self._shown}: {error}")
         with self._lock:

@@ -63,11 +63,7 @@ def keep_checkpoint(source: Path, target: Path) -> dict[str, CardValue]:
     weights = [] if graph else sorted(path.name for path in source.glob("*.safetensors*"))
     if not graph and not weights:
         raise ModelFolderError(f"{source}: contains neither model.onnx nor *.safetensors")
-    try:
-        config = msgspec.convert(read_config(source), Config, str_keys=True)
-    except msgspec.ValidationError as error:
-        problem = f"config.json: not a transformers configuration: {error}"
-        raise ModelFolderError(f"{source}/{problem}") from error
+    config: Config = read_config(source, form=Config)
     copy_files(source, target, [*needed, *weights])
     if graph:
         copy_files((source / graph).parent, target, ["model.onnx"])
