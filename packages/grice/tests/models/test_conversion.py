@@ -8,6 +8,7 @@ import ctranslate2
 import numpy as np
 import pytest
 from decoders import (
+    HIDDEN,
     log_probabilities,
     tokenizer,
     weights,
@@ -121,6 +122,7 @@ def test_a_cut_gguf_file_is_refused_before_anything_is_written(tmp_path, kept):
         ({"llama.attention.layer_norm_rms_epsilon": float("nan")}, "rms_norm_eps"),
         ({"llama.rope.freq_base": float("inf")}, "rope_theta"),
         ({"tokenizer.ggml.merges": ["zz yy"]}, "out of vocabulary"),
+        ({"tokenizer.ggml.token_type": [1]}, "shorter"),
         (None, "No such file"),
     ],
 )
@@ -205,6 +207,18 @@ def test_a_weight_that_cannot_be_used_is_named(tmp_path):
         packed = json.dumps(header).encode()
         (source / "model.safetensors").write_bytes(struct.pack("<Q", len(packed)) + packed)
         refused(source, target, r"model\.safetensors: cannot be used")
+    (source / "tokenizer.json").write_text('{"model": {"vocab": {"a": 1.5}}}')
+    refused(source, target, "data did not match")
+
+
+@pytest.mark.parametrize(("layers", "is_made"), [(0, False), (1, True), (2, True), (3, False)])
+def test_a_model_has_the_layers_that_are_kept(tmp_path, layers, is_made):
+    source = write_folder(tmp_path / "source")
+    if is_made:
+        converted(source, tmp_path / "model", layers=layers, exponents=[0] * HIDDEN)
+        return
+    with pytest.raises(ModelFolderError, match="the model has 2 layers"):
+        convert(source, tmp_path / "model", layers=layers, exponents=[0] * HIDDEN)
 
 
 def test_int8_weights_move_the_numbers_a_little_and_rows_without_a_token_get_a_name(tmp_path):

@@ -19,6 +19,7 @@ from stub_endpoint import StubEndpoint
 
 pytestmark = pytest.mark.enable_socket
 QUICK = ClientOptions(pause=0.01, longest_pause=0.05, timeout=0.5, attempts=3)
+NOT_WHOLE, NOT_JSON = "the server sent no whole completion", "not the JSON that was asked for"
 SLOWLY = ClientOptions(concurrency=1, attempts=3, pause=0.001)
 
 
@@ -41,13 +42,8 @@ def asked(server, *, options=QUICK, texts=("fine, thank you",), cache=None):
             for status in (408, 409, 425, 429, 500, 502, 503, 504, 529)
         ),
         ("429 for 20", "HTTP 429"),  # longer than the options allow
-        ("truncated", "the server sent no whole completion"),
-        ("cut", "not the JSON that was asked for"),
-        ("prose", "not the JSON that was asked for"),
-        ("out of range", "not the JSON that was asked for"),
-        ("two objects", "not the JSON that was asked for"),
-        ("two answers", "the server sent no whole completion"),
-        ("no answer", "the server sent no whole completion"),
+        *((fault, NOT_WHOLE) for fault in ("truncated", "two answers", "no answer")),
+        *((fault, NOT_JSON) for fault in ("cut", "prose", "out of range", "two objects")),
         ("slow", "no answer in time"),
         ("closed", "connection broken"),
     ],
@@ -194,9 +190,7 @@ def test_sixteen_misses_in_a_row_end_the_run_and_answers_are_kept(tmp_path):
     with StubEndpoint(faults=faults) as server:
         answers, usage = asked(server, options=SLOWLY, texts=replies(32))
     assert [place for place, x in enumerate(answers) if isinstance(x, Rating)] == [15, 31]
-    assert usage.unanswered == {
-        "not the JSON that was asked for: no JSON object with rating, reason": 30
-    }
+    assert usage.unanswered == {f"{NOT_JSON}: no JSON object with rating, reason": 30}
     with StubEndpoint(faults=in_turn(("", 2)), always="prose") as server:
         with pytest.raises(StoppedError, match="'stub' to 16 requests in a row") as raised:
             asked(server, options=SLOWLY, texts=replies(40), cache=tmp_path)
@@ -232,7 +226,7 @@ def test_an_answer_is_read_up_to_a_limit_of_bytes_and_of_time(monkeypatch):
             [answer], _ = asked(server, options=once)
             assert tracemalloc.get_traced_memory()[1] < 10 * endpoint.MAX_BYTES
             tracemalloc.stop()
-        assert "the server sent no whole completion" in answer.reason
+        assert NOT_WHOLE in answer.reason
     monkeypatch.setattr(endpoint, "PATIENCE", 0)
     assert "no answer in time" in answered(ANSWER, options=once)[0].reason
 

@@ -285,8 +285,9 @@ def test_parts_of_weights_and_single_files_of_a_repository(
     mirror.files[f"{REPOSITORY}/q4/tiny.gguf"] = mirror.files.pop(weights)
     assert add(*named, "none") == 2
     assert "--file MODEL.gguf" in capsys.readouterr().err
-    assert add(*named, "small", "--file", "q4/tiny.gguf") == 0
-    assert made_of(models, "small") == MODEL
+    longest = "x" * 64
+    assert add(*named, longest, "--file", "q4/tiny.gguf") == 0
+    assert made_of(models, longest) == MODEL
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "fresh"))
     parts = ["model-1.safetensors", "model-2.safetensors"]
     mirror.files |= {f"{REPOSITORY}/{part}": part.encode() for part in parts}
@@ -305,19 +306,30 @@ def test_a_model_folder_is_copied_and_scores(relevance, chat, capsys):
     assert capsys.readouterr().out == shipped
 
 
+def test_a_copy_that_differs_from_its_card_is_no_model(models, monkeypatch, capsys):
+    def damaged(source, target):
+        target.write_bytes(source.read_bytes() + b"\n" * (source.name != "card.toml"))
+
+    monkeypatch.setattr("shutil.copyfile", damaged)
+    assert add(shipped_models()["relevance"]) == 2
+    assert "is not the file its card describes" in capsys.readouterr().err
+    assert not (models / "relevance").exists()
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (["hf:Team/Tiny@main", "--licence", "MIT"], "all 40 of its hexadecimal digits"),
+        ([REFERENCE[:-1], "--licence", "MIT"], "all 40 of its hexadecimal digits"),
         ([REFERENCE, "--licence", "MIT", "--file", "../../x"], "no path of a file"),
         ([REFERENCE, "--licence", "MIT", "--file", "/etc/hosts"], "no path of a file"),
         (["{gguf}"], "--licence Apache-2.0"),
         (["{gguf}", "--licence", "MIT", "--name", "../x"], "is not a model name"),
+        (["{gguf}", "--licence", "MIT", "--name", "x" * 65], "is not a model name"),
         (["{gguf}", "--licence", "MIT", "--name", "mine"], "grice models rm mine"),
         (["{gguf}", "--licence", "MIT"], "cut off"),
         (["nothing.txt", "--licence", "MIT"], "not a model source"),
     ],
-    ids=["branch", "outside", "absolute", "no licence", "name", "taken", "conversion", "source"],
 )
 def test_a_source_that_cannot_be_added_leaves_nothing(
     relevance, models, tmp_path, capsys, monkeypatch, words, message
@@ -395,10 +407,12 @@ def test_models_are_found_in_the_folder_that_is_named_and_in_the_hugging_face_ca
 
 
 def test_models_are_listed_verified_and_found(relevance, capsys):
+    shutil.copytree(relevance, relevance.with_name(".mine-0"))  # half removed
     capsys.readouterr()
     assert main(["models", "list", "--json"]) == 0
     rows = {row["name"]: row for row in map(json.loads, capsys.readouterr().out.splitlines())}
     assert rows["mine"]["folder"] == str(relevance)
+    assert ".mine-0" not in rows
     assert rows["tiny"]["command"] == "grice models get model:tiny"
     assert rows["tiny"]["source"] == "package:tiny.model==1.0"
     assert rows["tiny"]["training"] == "nothing"
