@@ -88,7 +88,7 @@ def kettles(reply, turn, sentence):
     ("repetition", [KETTLE, "Hm.", FROGS], kettles(FROGS, 0.5, 0.25), odds(4.35, -3.25, -0.85)),
     ("repetition", [KETTLE, "Hm.", BLUE], kettles(BLUE, 0.25, 0.5), odds(4.35, -1.625, -1.7, -0.9)),
     ("repetition", ["Oh yes. We eat tea.", "Hm.", "Do we all like it? Oh yes."],
-     Model(1.0, **{"Do we all like it?": 0.5}), odds(4.35, -6.5, -1.7)),
+     Model(1.0, **{"We eat tea.": 0.5}), odds(4.35, -6.5, -1.7)),
     ("repetition", *booked("No, two people.", FOUR.replace("four", "two")),
      odds(-2.13, 3.34 / 6, 2.53)),
     ("repetition", *booked("That is wrong.", "Yours is by the window upstairs."),
@@ -140,7 +140,7 @@ def words(name, *models):
     ("fluency", ["Hi.", "Yes, sure."], [Model([1.0])], ["fewer than 3"]),
     (*words("likelihood", Model([-5.7, -5.6]), Model([-5.8, -5.7])), ["mean", "less"]),
     (*words("likelihood", Model([-1.0, -1.0]), Model([-1.0, -1.1])), ["mean", "the others"]),
-    (*words("sensibleness", *(Model(odds) for odds in ([1, 2.51, 0, 0], [1, 2.49, 0, 0], [-0.01]))),
+    (*words("sensibleness", *(Model([*two, 0, 0]) for two in ([1, 2.51], [1, 2.49], [0, 9]))),
      [r"most .* contradiction \(0.92\)$", "most .* or unanswered", "prob"]),
     (*words("sensibleness", Model([0.01, 0.0])), ["most"]),
 ])  # fmt: skip
