@@ -1,5 +1,7 @@
+import ast
 import gzip
 import json
+import re
 from pathlib import Path
 
 import msgspec
@@ -11,10 +13,11 @@ from grice.cli import main
 from grice.errors import InputError
 from grice.evaluation.datasets import known_sets, load_rated
 from grice.stats.estimate import Estimate
+from grice_research import benches
 from grice_research.context import BenchContext, measured
 from grice_research.figures import VERDICTS, Figure, figure, figures
 from grice_research.pages import UNKNOWN, bench_page, index_page
-from grice_research.published import Bench, Table, Task, bench_names, load_bench
+from grice_research.published import Bench, Table, Task, bench_names, load_bench, printed
 from grice_research.runs import merged, read_runs, write_run
 
 KEYS = ["bench", "row", "measure", "value", "low", "high", "n", "published", "verdict", "command",
@@ -63,10 +66,20 @@ def test_every_published_table_can_be_read_and_names_what_is_there():
     known = known_sets()
     for name in names:
         for table in load_bench(name).tables:
+            assert not re.search(r"\b0\.\d", table.note), "a figure that no run gives"
             for column in table.columns():
                 entry, _, aspect = column.on.partition(":")
                 if entry in known and aspect not in known[entry].all_aspects:
                     assert aspect in ("reply", "events and overall", "mean over aspects")
+
+
+def test_no_bench_holds_a_typed_figure_and_printed_ones_are_read_from_their_tables():
+    for path in Path(benches.__path__[0]).glob("*.py"):
+        nodes = [node for node in ast.parse(path.read_text("utf-8")).body if "Assign" in str(node)]
+        values = [getattr(each, "value", 0) for node in nodes for each in ast.walk(node)]
+        assert not any(isinstance(value, float) and round(value, 2) != value for value in values)
+    printed_row = printed("explagraphs", "table 5")["RE-T5"]
+    assert printed_row["explagraphs_dev:graphs", "G-BLEU F1"] == 0.054
 
 
 def test_what_was_not_released_or_is_not_built_is_not_measured(folder):

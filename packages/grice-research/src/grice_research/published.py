@@ -101,6 +101,16 @@ class Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         return source if isinstance(source, str) else source[place]
 
 
+def printed(bench: str, table: str) -> dict[str, dict[tuple[str, str], float]]:
+    """Return the figures of a table by row, each by the set and the measure of its column."""
+    found = next(each for each in load_bench(bench).tables if each.id == table)
+    keys = [(column.on, column.measure) for column in found.columns()]
+    return {
+        row: {key: cell.value for key, cell in zip(keys, cells, strict=True) if cell is not None}
+        for row, cells in found.rows().items()
+    }
+
+
 def _cell(text: str, scale: float) -> Cell | None:
     text = text.removesuffix("*").strip()
     if text in ("", "-"):

@@ -1,9 +1,8 @@
 """CSKB Population: is a triple of commonsense plausible? (ACCENT, setup 3).
 
-How often people find a triple plausible differs so much between relations that a prior which reads
-no text reaches 0.82 of the pooled area under the curve; over relations it is 0.5. The figure to
-trust is therefore the mean over relations weighted by their size, which the authors of the set
-used in their paper.
+How often people find a triple plausible differs much between relations, so that a prior which
+reads no text (the row relation_rate) has a high pooled area under the curve. The figure to trust
+is the mean over relations weighted by their size, which the authors of the set used.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from grice.models.protocols import Encoder
 from grice.stats.estimate import Estimate
 from grice_research.context import BenchContext
 from grice_research.figures import Figure, figure
-from grice_research.published import load_bench
+from grice_research.published import printed
 from grice_research.roc import roc_areas
 
 TITLE = "Plausibility of commonsense triples, CSKB Population"
@@ -157,20 +156,18 @@ def _areas(
     chosen = TripleRows(triples, plausible)  # type: ignore[arg-type]
     published = None if name in BASELINES else _published(part)["ACCENT"]
     for measure, title in MEASURES.items():
-        printed = published if measure == "auc_pooled" else None
+        beside = published if measure == "auc_pooled" else None
         yield figure(
             row=f"{name}{suffix}",
             measure=measure,
             estimate=area(title, [scores[i] for i in places], chosen),
             kind="baseline" if name in BASELINES else "ours",
-            published=printed,
-            beside="ACCENT" if printed is not None else "",
+            published=beside,
+            beside="ACCENT" if beside is not None else "",
             signature=f"{fingerprint}|on:cskb_population:{part}|measure:{title}",
         )
 
 
 def _published(part: str) -> dict[str, float]:
-    table = next(printed for printed in load_bench("accent").tables if printed.id == "table 4")
-    place = next(i for i, head in enumerate(table.columns()) if head.on.endswith(part))
-    areas = {name: cells[place] for name, cells in table.rows().items()}
-    return {name: cell.value for name, cell in areas.items() if cell is not None}
+    areas = printed("accent", "table 4")
+    return {name: cells[f"cskb_population:{part}", "AUC"] for name, cells in areas.items()}

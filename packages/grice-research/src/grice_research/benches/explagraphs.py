@@ -17,6 +17,7 @@ from grice.stats import mean
 from grice.stats.estimate import Estimate
 from grice_research.context import BenchContext
 from grice_research.figures import Figure, Kind, figure
+from grice_research.published import printed
 from grice_tasks.explagraphs.classifiers import GraphClassifiers
 from grice_tasks.explagraphs.features import Reading
 from grice_tasks.explagraphs.generator import generate_graphs
@@ -42,8 +43,11 @@ NODES_ONLY = "pred_structured_nodes_dev"
 MEASURES = ("sa", "stca", "seca", "g_bleu", "g_rouge2", "g_rougel", "ged", "ea", "informativeness")
 SCORED = {"g_rouge2": "g_rouge_2", "g_rougel": "g_rouge_l"}  # names of scores that differ
 OWN = ("seca", "ea", "informativeness")
-RE_T5 = {"sa": 0.704, "stca": 0.278, "g_bleu": 0.054, "g_rouge2": 0.068, "g_rougel": 0.112}
-"""Table 5; SeCA and EA are by judges that were not released."""
+PRINTED = {
+    "sa": "SA", "stca": "StCA", "g_bleu": "G-BLEU F1", "g_rouge2": "G-ROUGE-2 F1",
+    "g_rougel": "G-ROUGE-L F1",
+}  # fmt: skip
+"""Columns of table 5; SeCA and EA are by judges that were not released."""
 OWN_JUDGE = "by the shipped judge: compares with the rows here, not with published figures"
 APART = (
     "informativeness and the generator are taught on topics apart and ask each other nothing; "
@@ -72,6 +76,7 @@ def measure(context: BenchContext) -> Iterator[Figure]:
     samples = read_samples(folder / "dev.jsonl.gz")
     judges: GraphClassifiers = context.models().load(MODEL)  # type: ignore[assignment]
     fingerprint = context.models().fingerprint(MODEL)
+    re_t5 = {measure: v for (_, measure), v in printed("explagraphs", "table 5")["RE-T5"].items()}
     scored: dict[str, tuple[Values, list[Sample]]] = {}
     for system in _systems(samples, judges, folder):
         answered = [sample for sample in samples if sample.id in system.predictions]
@@ -79,7 +84,7 @@ def measure(context: BenchContext) -> Iterator[Figure]:
         scored[system.name] = values, answered
         for name in MEASURES:
             ours = system.name == "embedded"
-            beside = RE_T5.get(name) if ours else None
+            beside = re_t5.get(PRINTED.get(name, "")) if ours else None
             notes = (OWN_JUDGE * (name in OWN), NOTES.get(name, "") * ours, system.why)
             yield figure(
                 row=system.name,

@@ -22,6 +22,7 @@ from grice.stats.estimate import Estimate
 from grice_research.benches._turns import marked_lines
 from grice_research.context import BenchContext
 from grice_research.figures import Figure, Kind, figure
+from grice_research.published import printed
 from grice_tasks.situatedgen.captions import rouge_l
 from grice_tasks.situatedgen.examples import halved, swapped
 from grice_tasks.situatedgen.models import ContextModels, ContrastHead, ContrastModels
@@ -139,17 +140,19 @@ PAPER = (
     "Zhang and Wan, SituatedGen: Incorporating Geographical and Temporal Contexts into Generative "
     "Commonsense Reasoning, NeurIPS 2023"
 )
-PRINTED_PAIRS = 2012  # test pairs in the paper
-T5_LARGE = {"match_first": 0.677, "match_exclusive": 0.677, "bleu4": 0.263, "rouge2": 0.331,
-            "meteor": 0.319, "cider_d": 0.209}  # fmt: skip
-"""Printed for T5-large on the paper's test set; CIDEr on a scale of 0 to 1."""
+PRINTED = {"match_first": "MATCH", "match_exclusive": "MATCH", "bleu4": "BLEU-4",
+           "rouge2": "ROUGE-2", "meteor": "METEOR", "cider_d": "CIDEr"}  # fmt: skip
+"""Column of table 3 that a measure is set beside."""
+BESIDE = "T5-large"
+SCALE = {"cider_d": 0.01}  # of the printed figures that are not on a scale of 0 to 1
 
 
 def measure(context: BenchContext) -> Iterator[Figure]:
     """Yield trivial baselines, the reference, the embedded baseline, the steps of the pipeline."""
     samples = read_samples(context.folder / "situatedgen" / "test.jsonl.gz")
+    pairs = printed("situatedgen", "table 2")["test_2022"]["situatedgen:pairs", "count"]
     version = (
-        f"the released test split has {len(samples):,} of the paper's {PRINTED_PAIRS:,} pairs, of "
+        f"the released test split has {len(samples):,} of the paper's {pairs:,.0f} pairs, of "
         "a later version: not comparable one to one"
     )
     for row in _rows_of(context, samples):
@@ -195,21 +198,23 @@ def _system(
         "contrast": [judgement.contrast or 0.0 for judgement in judgements],
         "fluency": [judgement.fluency for judgement in judgements],
     }
+    cells = printed("situatedgen", "table 3")[BESIDE] if name == "embedded" else {}
+    stated = {measure: value for (_, measure), value in cells.items()}
     outputs = {sample.id: text for sample, text in zip(samples, texts, strict=True)}
     yield figure(name, "spice", None, kind, why="not computed: its Java program does not ship")
     for row in score_outputs(samples, outputs, name=name, extra=extra):
         on = "" if row.context == "ALL" else f"{row.context} pairs"
         for measure_name, estimate in row.measures.items():
             shown = _tenth(estimate) if measure_name.startswith("cider_d") else estimate
-            printed = T5_LARGE.get(measure_name) if name == "embedded" and not on else None
+            beside = None if on else stated.get(PRINTED.get(measure_name, ""))
             yield figure(
                 row=name,
                 measure=measure_name,
                 estimate=shown,
                 kind=kind,
                 on=on,
-                published=printed,
-                beside="T5-large" if printed is not None else "",
+                published=beside and round(beside * SCALE.get(measure_name, 1.0), 4),
+                beside=BESIDE if beside is not None else "",
                 signature=fingerprint if measure_name in extra or name == "embedded" else "",
             )
 
