@@ -5,6 +5,7 @@ import pytest
 
 import tiny_published as tiny
 from grice.cli import main
+from grice.errors import InputError
 from grice.models.loader import ModelLoader
 from grice.models.protocols import Pair, PairClassifier
 from grice_research.published_models.readers import PublishedReader
@@ -33,16 +34,15 @@ def pairs(tmp_path):
 
 
 def _check_parity(system, pairs, out, values):
-    """Compare the converted network with the trained one in torch."""
-    from safetensors.torch import load_file
+    """Compare the converted network with the trained one in torch, which a training goes on from.
 
+    One of other widths is refused.
+    """
     checkpoint = out.with_name(f"{out.name}.training") / "checkpoint"
     recipe = recipes()[system]
     learner = open_learner(
         recipe, checkpoint, recipe.values([f"{n}={v}" for n, v in values.items()])
     )
-    weights = load_file(checkpoint / "network.safetensors")
-    learner.network.load_state_dict({n.removeprefix("network."): w for n, w in weights.items()})
     learner.network.eval()
     examples = read_examples(system, [pairs])[:8]
     if system == "ruber":
@@ -53,6 +53,8 @@ def _check_parity(system, pairs, out, values):
         model = models.load(f"file:{out}", PairClassifier)
         given = model.classify([Pair((each.source,), each.options[0]) for each in examples])
     assert given == pytest.approx(expected, abs=1e-4)
+    with pytest.raises(InputError, match=f"--set hidden={values['hidden']}"):
+        open_learner(recipe, checkpoint, recipe.values(["hidden=5"]))
 
 
 @pytest.mark.parametrize("loss", ["cross-entropy", "ranking"])

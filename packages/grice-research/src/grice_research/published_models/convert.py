@@ -258,7 +258,7 @@ def _convert_network(
                     f"{source}: network.matrix of {size} by {size} numbers is needed"
                 )
             arrays["matrix"] = matrix
-        layers = _layers(source, weights, 2 * size + 1 if quadratic else size, outputs)
+        layers = network_layers(source, weights, 2 * size + 1 if quadratic else size, outputs)
         for place, (weight, bias) in enumerate(layers):
             arrays[f"weight_{place}"], arrays[f"bias_{place}"] = weight, bias
         positions = convert_encoder(whole, target, drop=-1 - int(config.get("layer", -1)))
@@ -271,7 +271,7 @@ convert_ruber = partial(_convert_network, quadratic=True, outputs=1)
 convert_engagement = partial(_convert_network, quadratic=False, outputs=2)
 
 
-def _layers(
+def network_layers(
     source: Path, weights: dict[str, Tensor], width: int, outputs: int
 ) -> list[tuple[Tensor, Tensor]]:
     """Return the layers that lead from one width to another, each reading the output before."""

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from grice.errors import InputError
+from grice.models.conversion import needed, read_tensors
+from grice_research.published_models.convert import network_layers
 from grice_research.training.published.examples import TrainingExample
 from grice_research.training.published.learners import Learner, likelier
 from grice_research.training.published.recipes import HyperParameters, Recipe
@@ -15,7 +17,10 @@ PIECES = 64  # texts that the encoder reads at once
 
 
 class FrozenLearner(Learner):
-    """A new network that judges replies to queries by an encoder that does not change."""
+    """A network that judges replies to queries by an encoder that does not change.
+
+    It is that of the checkpoint, if there is one beside the encoder, otherwise a new one.
+    """
 
     auto = "AutoModel"
 
@@ -36,7 +41,7 @@ class FrozenLearner(Learner):
         weights = {f"network.{n}": v.contiguous() for n, v in network.state_dict().items()}
         save_file(weights, folder / "network.safetensors")
 
-    def _new_network(self, width: int, outputs: int) -> Any:
+    def _opened_network(self, base: Path, width: int, outputs: int) -> Any:
         nn = self.torch.nn
         try:
             widths = [int(hidden) for hidden in self.values.hidden.split(",")]
@@ -44,11 +49,23 @@ class FrozenLearner(Learner):
             raise InputError(
                 f"hidden={self.values.hidden}: numbers are needed, comma-separated"
             ) from None
+        published = read_tensors(base)
+        self._given = {n: needed(published, n) for n in published if n.startswith("network.")}
+        given = network_layers(base, self._given, width, outputs) if self._given else []
+        if given and [len(bias) for _, bias in given[:-1]] != widths:
+            stated = ",".join(str(len(bias)) for _, bias in given[:-1])
+            raise InputError(
+                f"{base}: its network has hidden={stated}, not {self.values.hidden}; give "
+                f"--set hidden={stated}, or remove the network from the checkpoint to begin anew"
+            )
         layers: list[Any] = []
         for hidden in widths:
             layers += [nn.Linear(width, hidden), nn.Tanh(), nn.Dropout(self.values.dropout)]
             width = hidden
         layers.append(nn.Linear(width, outputs))
+        for layer, (weight, bias) in zip(layers[::3], given, strict=False):  # new without any given
+            state = {"weight": self.torch.tensor(weight), "bias": self.torch.tensor(bias)}
+            layer.load_state_dict(state)
         return nn.ModuleDict({"layers": nn.Sequential(*layers)}).to(self.device)
 
     def _pooled(self, texts: Sequence[str]) -> Any:
@@ -76,8 +93,10 @@ class Ruber(FrozenLearner):
 
     def __init__(self, base: Path, recipe: Recipe, values: HyperParameters) -> None:
         super().__init__(base, recipe, values)
-        self.network = self._new_network(2 * self._size + 1, 1)
-        matrix = self.torch.zeros(self._size, self._size, device=self.device)
+        self.network = self._opened_network(base, 2 * self._size + 1, 1)
+        given = next((w for n, w in self._given.items() if n.endswith(".matrix")), None)
+        empty = self.torch.zeros(self._size, self._size)
+        matrix = (empty if given is None else self.torch.tensor(given)).to(self.device)
         self.network.register_parameter("matrix", self.torch.nn.Parameter(matrix))
 
     def loss(self, examples: Sequence[TrainingExample]) -> Any:
@@ -118,7 +137,7 @@ class Engagement(FrozenLearner):
 
     def __init__(self, base: Path, recipe: Recipe, values: HyperParameters) -> None:
         super().__init__(base, recipe, values)
-        self.network = self._new_network(self._size, 2)
+        self.network = self._opened_network(base, self._size, 2)
 
     def loss(self, examples: Sequence[TrainingExample]) -> Any:
         """Return the cross entropy of the labels, both weighed alike within the batch."""
