@@ -187,6 +187,29 @@ def test_links_lead_to_files(page):
 
 
 @pytest.fixture(scope="module")
+def sources():
+    """The text of each module by its dotted name, and that of all projects."""
+    files = [(src, file) for src in ROOT.glob("packages/*/src") for file in src.rglob("*.py")]
+    texts = {str(file.relative_to(src).with_suffix("")).replace("/", ".").removesuffix(".__init__"):
+             file.read_text("utf-8") for src, file in files}  # fmt: skip
+    return texts | {"": "".join(map(Path.read_text, ROOT.glob("packages/*/pyproject.toml")))}
+
+
+@pytest.mark.parametrize("page", [*console.written_pages(), ROOT / "CONTRIBUTING.md"],
+                         ids=lambda path: path.name)  # fmt: skip
+def test_modules_and_files_that_pages_name_are_there(page, sources):
+    text, packages = page.read_text("utf-8"), "(?:_(?:annotate|models|research|tasks))?"
+    for name in set(re.findall(rf"\bgrice{packages}(?:\.[A-Za-z_]\w*)+", text)) - sources.keys():
+        module, _, last = name.rpartition(".")
+        owner = sources.get(module) or sources.get(module.rpartition(".")[0], "")
+        quoted = any(f'"{name}"' in source for source in sources.values())
+        assert quoted or re.search(rf"\b{last}\b", owner), f"{name} is not there"
+    files = set(re.findall(r"(?<![\w/.-])((?:packages|docs|bench|packaging)/[\w./-]+\w)", text))
+    gone = [file for file in sorted(files) if not (ROOT / file).exists()]
+    assert not gone or "commit a7921dde" in text, f"{gone}: not there any more"
+
+
+@pytest.fixture(scope="module")
 def known():
     return limits_of(read_runs(DOCS / "results"))
 
