@@ -6,11 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grice.errors import InputError
-from grice_research.roc import balanced_accuracy, lift_at_random, review_lifts, roc_areas
+from grice_research.roc import lift_at_random, review_lifts, roc_areas
 
 LABELS = [0, 0, 1, 1]
 PERSONS = np.repeat(np.arange(20), 10)
-SIX, CHANCES = [0, 0, 0, 0, 1, 1], [0.2, 0.6, 0.4, 0.1, 0.7, 0.3]
 
 
 def made(n=120):
@@ -67,30 +66,6 @@ def test_within_strata_what_only_knows_the_stratum_is_worth_nothing():
 def test_what_has_no_area_is_refused(values, labels, message):
     with pytest.raises(InputError, match=message):
         roc_areas({"a": values}, labels)
-
-
-def test_balanced_accuracy_of_the_worked_case():
-    estimate = balanced_accuracy(CHANCES, SIX)
-    assert (estimate.value, estimate.n) == (0.625, 6)
-    always = np.linspace(0.6, 0.9, 100)
-    assert balanced_accuracy(always, [1] * 90 + [0] * 10).value == 0.5, "whatever the shares"
-    assert balanced_accuracy(CHANCES[2:], SIX[2:]).n == 4
-    with pytest.raises(InputError, match="at least 4 are needed"):
-        balanced_accuracy(CHANCES[3:], SIX[3:])
-    with pytest.raises(InputError, match="1 or 0"):
-        balanced_accuracy(CHANCES, [0, 0, 2, 0, 1, 1])
-
-
-def test_the_interval_holds_the_truth_and_widens_with_conversations():
-    rng = np.random.default_rng(0)
-    groups = np.repeat(np.arange(40), 10)
-    labels = np.repeat(rng.random(40) < 0.5, 10).astype(float)
-    right = np.repeat(rng.random(40) < 0.7, 10)
-    values = np.where(right, labels, 1 - labels) * 0.5 + 0.2 + rng.random(400) * 0.1
-    plain = balanced_accuracy(values, labels, threshold=0.5)
-    grouped = balanced_accuracy(values, labels, threshold=0.5, groups=groups)
-    assert grouped.low < plain.low < plain.value < plain.high < grouped.high
-    assert grouped.low < 0.7 < grouped.high
 
 
 def test_a_lift_is_the_precision_of_the_first_tenth_over_the_rate():

@@ -1,4 +1,4 @@
-"""Scores beside one label: areas under the ROC curve, hard decisions, and lifts of an order.
+"""Scores beside one label: areas under the ROC curve, and lifts of an order.
 
 A lift is what a score is worth when the first tenth of its order is read.
 """
@@ -12,15 +12,7 @@ import numpy as np
 
 from grice.errors import InputError
 from grice.stats.estimate import Estimate, scipy_module
-from grice.stats.inputs import (
-    Floats,
-    Groups,
-    Integers,
-    Values,
-    columns_of,
-    complete_items,
-    group_codes,
-)
+from grice.stats.inputs import Floats, Groups, Integers, Values, columns_of, group_codes
 from grice.stats.resample import Bounded, Resampled, differences, estimate, resample
 
 
@@ -116,38 +108,6 @@ def _area(values: Floats, labels: Floats) -> Callable[[Floats], Floats]:
             )
 
     return areas
-
-
-def balanced_accuracy(
-    values: Values,
-    labels: Values,
-    *,
-    threshold: float = 0.5,
-    groups: Groups | None = None,
-    seed: int = 0,
-) -> Estimate:
-    """Return the mean of the shares of both classes that are told right, 0 to 1.
-
-    It is the area under the curve of the hard decisions, as which some papers print it; 0.5 is
-    what always saying the same gives.
-    """
-    named = {"values": values, "labels": labels}
-    (predicted, truth), codes = complete_items(named, groups, least=4, varying=True)
-    if not np.isin(truth, (0, 1)).all():
-        raise InputError("labels: 1 or 0 is needed for a share of right decisions")
-    positive = truth == 1
-    if positive.all() or not positive.any():
-        raise InputError("labels: all are the same, so that there is nothing to tell apart")
-    right = (predicted >= threshold) == positive
-    indicators = np.stack([right & positive, positive, right & ~positive, ~positive], axis=1)
-
-    def statistic(weights: Floats) -> Floats:
-        with np.errstate(invalid="ignore", divide="ignore"):
-            hit, all_, rejected, rest = (weights @ indicators.astype(np.float64)).T
-            return np.asarray((hit / all_ + rejected / rest) / 2)[:, None]
-
-    drawn = resample(statistic, len(truth), groups=codes, seed=seed)
-    return estimate(drawn, what="balanced accuracy", bounded="share")
 
 
 READ = 0.1  # the share of turns that is read

@@ -130,11 +130,12 @@ def area(measure: str, scores: Sequence[float], rows: TripleRows) -> Estimate:
 MEASURES = {"auc_weighted": AREAS[1], "auc_pooled": AREAS[0]}
 ALL = "18 relations"
 PARTS = {ALL: "", "12 relations": ", ACCENT's 12 relations"}
+BESIDE = "ACCENT"
 BASELINES = ("relation_rate", "cosine_head_tail")
 
 
 def measure(context: BenchContext) -> Iterator[Figure]:
-    """Yield both areas of ours and of the baselines; then the printed ones."""
+    """Yield both areas of ours and of the baselines; the bench accent has the printed rows."""
     rows = read_triples(context.folder, ALL)
     for name in ("compatibility", *BASELINES):
         scorer = SCORERS[name]
@@ -142,10 +143,6 @@ def measure(context: BenchContext) -> Iterator[Figure]:
         fingerprint = "|".join([name, *map(context.models().fingerprint, scorer.models)])
         for part, suffix in PARTS.items():
             yield from _areas(name, scores, rows, part, suffix, fingerprint)
-    for part, suffix in PARTS.items():
-        for name, value in _published(part).items():
-            row, why = f"{name} (table 4{suffix})", "its scores were not released"
-            yield figure(row, "auc_pooled", None, "printed", published=value, why=why)
 
 
 def _areas(
@@ -154,20 +151,15 @@ def _areas(
     places = [i for i, t in enumerate(rows.triples) if part == ALL or t.relation in OF_ACCENT]
     triples, plausible = (tuple(column[i] for i in places) for column in rows)
     chosen = TripleRows(triples, plausible)  # type: ignore[arg-type]
-    published = None if name in BASELINES else _published(part)["ACCENT"]
+    stated = printed("accent", "table 4")[BESIDE][f"cskb_population:{part}", "AUC"]
     for measure, title in MEASURES.items():
-        beside = published if measure == "auc_pooled" else None
+        beside = measure == "auc_pooled" and name not in BASELINES
         yield figure(
             row=f"{name}{suffix}",
             measure=measure,
             estimate=area(title, [scores[i] for i in places], chosen),
             kind="baseline" if name in BASELINES else "ours",
-            published=beside,
-            beside="ACCENT" if beside is not None else "",
+            published=stated if beside else None,
+            beside=BESIDE * beside,
             signature=f"{fingerprint}|on:cskb_population:{part}|measure:{title}",
         )
-
-
-def _published(part: str) -> dict[str, float]:
-    areas = printed("accent", "table 4")
-    return {name: cells[f"cskb_population:{part}", "AUC"] for name, cells in areas.items()}

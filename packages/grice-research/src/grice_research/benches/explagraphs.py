@@ -39,7 +39,6 @@ PAPER = (
 )
 MODEL = "builtin:graphs"
 RELEASED = ("pred_maxmargin_dev", "pred_codex_dev")
-NODES_ONLY = "pred_structured_nodes_dev"
 MEASURES = ("sa", "stca", "seca", "g_bleu", "g_rouge2", "g_rougel", "ged", "ea", "informativeness")
 SCORED = {"g_rouge2": "g_rouge_2", "g_rougel": "g_rouge_l"}  # names of scores that differ
 OWN = ("seca", "ea", "informativeness")
@@ -102,8 +101,6 @@ def measure(context: BenchContext) -> Iterator[Figure]:
     yield figure("polarity of the gold graph", "sa", _mean(right, samples), "baseline", why=why)
     yield from _stances(samples, judges, fingerprint)
     yield from _emptiness(scored, fingerprint)
-    why = "only concepts were released, no graphs"
-    yield figure(NODES_ONLY, "stca", None, "printed", why=why)
 
 
 def _systems(

@@ -201,7 +201,6 @@ def _system(
     cells = printed("situatedgen", "table 3")[BESIDE] if name == "embedded" else {}
     stated = {measure: value for (_, measure), value in cells.items()}
     outputs = {sample.id: text for sample, text in zip(samples, texts, strict=True)}
-    yield figure(name, "spice", None, kind, why="not computed: its Java program does not ship")
     for row in score_outputs(samples, outputs, name=name, extra=extra):
         on = "" if row.context == "ALL" else f"{row.context} pairs"
         for measure_name, estimate in row.measures.items():

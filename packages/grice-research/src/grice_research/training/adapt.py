@@ -26,7 +26,7 @@ from grice.stats.correlations import correlation
 from grice.stats.estimate import Estimate
 from grice_research.metrics.metric_head import KIND as METRIC_HEAD
 from grice_research.metrics.metric_head import metric_classifier
-from grice_research.roc import balanced_accuracy
+from grice_research.roc import roc_areas
 from grice_research.training.labelled import Labelled
 from grice_research.training.replies import (
     GRID,
@@ -141,7 +141,9 @@ def _measured(
         old = correlation(after, labels, groups=groups)
         measured.append(Measured("spearman", old, old, None))
     if set(np.unique(labels)) <= {0.0, 1.0}:
-        two = [balanced_accuracy(values, labels, groups=groups) for values in (before, after)]
+        # It is the area under the curve of hard decisions.
+        decided = {"before": list(before >= 0.5), "after": list(after >= 0.5)}
+        two = list(roc_areas(decided, list(labels), groups=groups).areas.values())
         measured.append(Measured("balanced accuracy", two[0], two[1], None))
     return measured
 
