@@ -34,10 +34,7 @@ def pairs(tmp_path):
 
 
 def _check_parity(system, pairs, out, values):
-    """Compare the converted network with the trained one in torch, which a training goes on from.
-
-    One of other widths is refused.
-    """
+    """Compare the converted network with the trained one, from which a training goes on."""
     checkpoint = out.with_name(f"{out.name}.training") / "checkpoint"
     recipe = recipes()[system]
     learner = open_learner(
