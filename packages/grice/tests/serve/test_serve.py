@@ -160,16 +160,6 @@ def test_other_content_and_other_paths_are_refused(grader):
     assert all(answer["error"]["do"] for _, answer in replies)
 
 
-def test_a_body_that_does_not_arrive_is_refused_and_others_are_answered(grader):
-    async def endless():
-        yield b"{"
-        await asyncio.Event().wait()
-
-    app = application(grader, limits=Limits(body_seconds=0.05))
-    slow = post("/score", endless())
-    assert [status for status, _ in asked(app, slow, post("/score", TALK))] == [408, 200]
-
-
 @pytest.fixture
 def held(grader, monkeypatch):
     """A grader that scores nothing until its event is set."""
@@ -191,15 +181,6 @@ def test_too_many_requests_are_refused_and_accepted_ones_are_answered(held):
     assert sorted(reply.status_code for reply in replies) == [200, 429, 429, 429]
     refused = next(reply for reply in replies if reply.status_code == 429)
     assert int(refused.headers["retry-after"]) >= 1
-
-
-def test_scores_that_take_too_long_are_given_up(held):
-    grader, go = held
-    app = application(grader, limits=Limits(seconds=0.05))
-    threading.Timer(0.3, go.set).start()
-    [(status, answer)] = asked(app, post("/score", {**TALK, "metrics": ["log_length"]}))
-    assert status == 503
-    assert "0.05 seconds" in answer["error"]["what"]
 
 
 def long(turns):
@@ -263,6 +244,7 @@ def test_a_request_that_nobody_waits_for_is_not_computed_to_its_end(leaves, grad
     app = application(grader, limits=Limits(seconds=60 if leaves else 0.05))
     asyncio.run(ask())
     assert sent[0]["status"] == (400 if leaves else 503)
+    assert (b"within 0.05 seconds" in sent[1]["body"]) is not leaves
     assert len(judged[0]) <= 2
 
 
