@@ -211,6 +211,8 @@ def test_a_request_waits_for_no_longer_one(grader, judged):
     async def ask(client, name):
         await client.request(**post("/score", bodies[name]))
         finished.append(name)
+        if name == "short":
+            assert {len(reply.text) for reply in judged[0]} <= {len(text) for text in TALK["turns"]}
         judged[1].set()
 
     async def ask_all():
@@ -224,27 +226,31 @@ def test_a_request_waits_for_no_longer_one(grader, judged):
 
 @pytest.mark.parametrize("leaves", [True, False])
 def test_a_request_that_nobody_waits_for_is_not_computed_to_its_end(leaves, grader, judged):
-    sent = []
-    request = {"type": "http.request", "body": json.dumps(long(60)).encode()}
-    coming = [request, {"type": "http.disconnect"}] if leaves else [request]
+    sent, ending = [], [{"type": "http.disconnect"}] if leaves else []
     scope = {"type": "http", "method": "POST", "path": "/score", "query_string": b""}
     scope["headers"] = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
 
-    async def receive():
-        return coming.pop(0) if coming else await asyncio.Event().wait()
-
     async def send(message):
         sent.append(message)
-        judged[1].set()
+        if len(sent) == 4:
+            judged[1].set()
 
     async def ask():
+        coming = [{"type": "http.request", "body": json.dumps(long(60)).encode()}, *ending]
+
+        async def receive():
+            return coming.pop(0) if coming else await asyncio.Event().wait()
+
+        await app(scope, receive, send)
+
+    async def ask_twice():
         async with app.router.lifespan_context(app):
-            await app(scope, receive, send)
+            await asyncio.gather(ask(), ask())
 
     app = application(grader, limits=Limits(seconds=60 if leaves else 0.05))
-    asyncio.run(ask())
+    asyncio.run(ask_twice())
     assert sent[0]["status"] == (400 if leaves else 503)
-    assert (b"within 0.05 seconds" in sent[1]["body"]) is not leaves
+    assert (b"within 0.05 seconds" in sent[-1]["body"]) is not leaves
     assert len(judged[0]) <= 2
 
 

@@ -156,9 +156,7 @@ class Engine:
         jobs: list[_Job] = []
         with self._turn(line, jobs):
             while queue and (not jobs or sum(job.size for job in (*jobs, queue[0])) <= SHORT):
-                job = queue.popleft()
-                if not job.done.done():  # others have been given up
-                    jobs.append(job)
+                jobs.append(queue.popleft())
             results = _results(jobs, scorer)
         loop.call_soon_threadsafe(self._give, jobs, results)
 
