@@ -367,7 +367,9 @@ def _tested(
     # Pairs are taken in parts, so that their columns and outcomes fit into memory.
     step = max(1, 4 * BLOCK // max(n, permutations))
     single: list[float] = []
-    how = ""
+    how, counts = "", np.zeros((1, 1))
+    if sizes is not None:
+        counts, _ = random_signs(sizes.__rmatmul__, units, permutations=permutations, seed=seed)
     for start in range(0, len(pairs), step):
         part = statistic(slice(start, start + step))
         values, how = random_signs(part, units, permutations=permutations, seed=seed)
@@ -376,7 +378,6 @@ def _tested(
         extreme = np.abs(values) >= observed - 1e-9 * np.maximum(1.0, observed)
         single += [float(p) for p in extreme.mean(axis=0)]
         if sizes is not None:
-            counts, _ = random_signs(sizes.__rmatmul__, units, permutations=permutations, seed=seed)
             gaps[start : start + step] = _widened(gaps[start : start + step], values, counts)
     test = f"paired permutation, {how} of {'items' if codes is None else 'conversations'}"
     comparisons = tuple(
@@ -394,11 +395,11 @@ def _widened(gaps: Sequence[Estimate], sums: Floats, counts: Floats) -> Iterator
     With a difference taken off every item, a swap is as extreme as none if that difference lies
     between the mean of the swapped units and that of the others (Hartigan 1969).
     """
-    with np.errstate(invalid="ignore"):  # no unit or all are swapped
+    with np.errstate(divide="ignore", invalid="ignore"):  # no unit or all are swapped
         means = [(sums[0] + sign * sums) / (counts[0] + sign * counts) for sign in (1, -1)]
     place = -1 - math.floor((1 - gaps[0].level) * len(sums))  # NaN comes last
-    lows = -np.sort(-np.minimum(*means), axis=0)[place]
-    highs = np.sort(np.maximum(*means), axis=0)[place]
+    lows = -np.partition(-np.minimum(*means), place, axis=0)[place]
+    highs = np.partition(np.maximum(*means), place, axis=0)[place]
     for gap, low, high in zip(gaps, lows, highs, strict=True):
         if (ends := gap.interval) is not None:
             gap = replace(gap, low=float(np.fmin(ends[0], low)), high=float(np.fmax(ends[1], high)))
@@ -548,7 +549,6 @@ def items_needed(
         raise InputError("one conversation: at least two are needed to estimate the variance")
     error = math.sqrt(units / (units - 1) * float(sums @ sums)) / len(gap)
     reach = NormalDist().inv_cdf(0.5 + level / 2) + NormalDist().inv_cdf(POWER)
-    total = max(2, math.ceil(units * (reach * error / difference) ** 2))
-    unit = "items" if groups is None else "conversations"
-    more = max(0, total - units)
-    return Power(difference, POWER, level, units, total, more, reach * error, unit)
+    total, least = max(2, math.ceil(units * (reach * error / difference) ** 2)), reach * error
+    unit, more = "items" if groups is None else "conversations", max(0, total - units)
+    return Power(difference, POWER, level, units, total, more, least, unit)
