@@ -75,6 +75,7 @@ def test_runs_over_the_same_and_over_other_conversations(files, other, paired, v
     assert metric.comparison.verdict == verdict
     assert gap.low < gap.value < gap.high
     assert (gap.low > 0) == (metric.comparison.p_value < 0.05) == (verdict == "first higher")
+    assert (metric.pairs > 0) == paired
     if not paired:  # Zou and Donner 2008
         old, new = metric.baseline, metric.other
         below = math.hypot(new.value - new.low, old.high - old.value)
@@ -133,10 +134,13 @@ def test_unlike_signatures_are_refused_unless_asked_for(pair, tmp_path):
 
 def test_items_of_one_file_only_and_other_statuses_are_named_not_counted(files):
     a = [line(f"c{c}", 1, c / 20) for c in range(12)]
-    b = [line(f"c{c}", 1, c / 20 + 0.01) for c in range(6, 18)]
+    b = [line(f"c{c}", 1, c / 20 + 0.01) for c in range(6, 17)]
     b[3] = line("c9", 1, 0.5, status="abstained")
-    [metric] = compare(*files(a=a, b=b)).metrics
-    assert (metric.pairs, metric.only_baseline, metric.only_other) == (5, 6, 6)
+    paths = files(a=[*a, line("c0", 1, 0.5, "coherence")], b=b)
+    result = compare(*paths)
+    assert result.left_out == (f"coherence: only in {paths[0]}",)
+    [metric] = result.metrics
+    assert (metric.pairs, metric.only_baseline, metric.only_other) == (5, 6, 5)
     assert metric.unpaired == {"ok/abstained": 1}
     assert [name.split("'")[1] for name in metric.named] == [
         f"c{c}" for c in (0, 1, 2, 3, 4, 12, 13, 14, 15, 16)

@@ -132,6 +132,8 @@ def test_many_systems_are_corrected_and_grouped():
     assert all(comparison.p_value >= comparison.p_single for comparison in result.comparisons)
     # By default there are enough swaps that a clear difference survives the correction.
     assert min(comparison.p_value for comparison in result.comparisons) < 0.01
+    eleven = stats.compare_systems({str(i): np.roll(base[:20], i) for i in range(11)})
+    assert "11000 random swaps" in eleven.comparisons[0].test
 
 
 def test_missing_values_drop_the_item_for_all():
