@@ -399,19 +399,27 @@ def test_many_slow_and_broken_clients_do_not_stop_the_service_for_ever(service):
     second = connected(service, whole)
     assert b" 200 " in second.recv(1 << 16)
     second.sendall(b"GET")
+    refused = connected(service, f"POST / HTTP/1.1\r\n{HOST}{CHUNKS}\r\n")
+    assert b" 405 " in refused.recv(1 << 16)
+    refused.sendall(b"no chunk\r\n")
     for connection in [connected(service, LIVE) for _ in range(150)]:
         received(connection)
     assert b" 400 " in received(second)
+    assert b" 400 " not in received(refused)
     assert b" 200 " in received(connected(service, whole))
 
 
+@pytest.mark.enable_socket
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals")
-def test_the_command_prints_its_address_and_ends_normally_by_a_signal():
-    words = ["serve", "--port", "0", "-m", "log_length", "--no-cache"]
+def test_the_command_prints_its_address_answers_to_any_name_and_ends_normally_by_a_signal():
+    words = ["serve", "--host", "0.0.0.0", "--port", "0", "-m", "log_length", "--no-cache"]
     service = subprocess.Popen(
         [sys.executable, "-m", "grice", *words], stderr=subprocess.PIPE, text=True
     )
     with service:
-        assert re.search(r"http://127\.0\.0\.1:\d+ \(the live page\)", service.stderr.readline())
+        begun = service.stderr.readline()
+        port = re.search(r"http://0\.0\.0\.0:(\d+) \(the live page\)", begun)[1]
+        sent = "GET /health/live HTTP/1.0\r\nHost: evil.example\r\n\r\n"
+        assert b" 200 " in received(connected(port, sent))
         service.terminate()
         assert service.wait(20) == 0
