@@ -60,6 +60,7 @@ RISE = [{**row, "value": 0.9 * row["value"] + 0.1} for row in SHIFTED]
         (run_of("y", 0.75, seed=2), False, "first higher", "unpaired"),
         (run_of("y", 0.6, seed=4), False, "no significant difference", "from the baseline"),
         (run_of("y", 0.6, 1), False, None, "no comparison"),
+        (run_of("y", 0.6, status="abstained"), False, None, "no comparison"),
         (SHIFTED[:1], True, None, "no comparison"),
         (SHIFTED[:4], True, None, "no comparison"),
     ],
@@ -82,6 +83,13 @@ def test_runs_over_the_same_and_over_other_conversations(files, other, paired, v
         above = math.hypot(new.high - new.value, old.value - old.low)
         ends = gap.value - below, gap.value + above
         assert gap.interval == pytest.approx(ends)
+
+
+@pytest.mark.parametrize(("conversations", "few"), [(9, True), (10, False)])
+def test_fewer_than_ten_conversations_are_a_rough_guide(files, conversations, few):
+    rows = (side[: 4 * conversations] for side in (SHIFTED, RISE))
+    [metric] = compare(*files(**dict(zip("ab", rows, strict=True)))).metrics
+    assert ("a rough guide" in metric.says) == few
 
 
 def test_the_order_of_lines_does_not_matter(pair, tmp_path):
