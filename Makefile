@@ -12,6 +12,7 @@
 # make lock: write packaging/requirements.lock, the versions with hashes that CI installs if it can.
 # make locked: install those versions into .venv.
 # make oldest: do the tests pass with the oldest versions allowed, and are scores the same?
+# make results: record what docs/results holds of other versions again, the cheapest first; can be resumed.
 # make licences: list the licence of each dependency. make audit: look for known vulnerabilities.
 # make fuzz SECONDS=300: read damaged files of every format; what breaks a reader is kept as a test.
 # All need Python >= 3.11, nothing else; they make their own environment in .venv.
@@ -32,7 +33,7 @@ sys.exit(furthest > 1e-6 and f"scores differ by {furthest:.2g}")
 endef
 export SAME
 
-.PHONY: audit bench check clean coverage demo demo-medium docs fuzz licences lint lock locked mutants oldest portability release site test test-all test-rest
+.PHONY: audit bench check clean coverage demo demo-medium docs fuzz licences lint lock locked mutants oldest portability release results site test test-all test-rest
 
 demo: $(VENV)/.user
 	$(BIN)/grice score examples/support-bot.jsonl -o out.jsonl --report report.html
@@ -64,6 +65,10 @@ check: lint
 docs: $(VENV)/.developer
 	$(BIN)/python docs/generate.py
 	$(BIN)/python bench/imports.py --write docs/architecture.md
+
+# Each bench is kept when it is done: call it again after an abort. GRICE_DATA names the folder of data.
+results: $(VENV)/.developer
+	$(BIN)/grice bench outdated --record docs/results --page docs/results.md
 
 bench: $(VENV)/.developer
 	$(BIN)/python bench/run.py

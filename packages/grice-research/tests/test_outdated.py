@@ -1,4 +1,9 @@
+import re
+from collections import Counter
+from pathlib import Path
+
 import pytest
+from msgspec.structs import replace
 
 from fake_metrics import made_figure as figure
 from fake_metrics import made_run as run
@@ -7,17 +12,23 @@ from grice.models.folder import open_folder
 from grice_research.comparisons import limits_of
 from grice_research.pages import (
     MARK,
+    METRIC,
     UNKNOWN,
     Change,
     Shipped,
     bench_page,
     changes,
+    due,
     index_page,
     notice,
     outdated,
 )  # fmt: skip
+from grice_research.runs import read_runs
 
-SHIPS = Shipped({"relevance": "4", "sensibleness": "1"}, {"encoder": "0123abcd"})
+SHIPS = Shipped({"relevance": "4", "sensibleness": "1"}, {"encoder": "0123abcd"},
+                {"relevance": {"history": "3"}})  # fmt: skip
+RESULTS = Path(__file__).parents[3] / "docs" / "results"
+RUNS = read_runs(RESULTS)
 
 
 @pytest.mark.parametrize(
@@ -25,6 +36,7 @@ SHIPS = Shipped({"relevance": "4", "sensibleness": "1"}, {"encoder": "0123abcd"}
     [
         ("relevance:4|history:3|model:a@99999999+encoder@0123abcd|on:set@99999999", []),
         ("relevance:3|model:encoder@99999999", [Change("relevance 3", "relevance 4")]),
+        ("relevance:4|history:2", [Change("relevance with history 2", "relevance with history 3")]),
         ("relevance:4|mode:fast+sensibleness:2", [Change("sensibleness 2", "sensibleness 1")]),
         ("sensibleness:1|model:encoder@99999999", [Change("encoder@99999999", "encoder@0123abcd")]),
         ("encoder@99999999|on:x", [Change("encoder@99999999", "encoder@0123abcd")]),
@@ -59,8 +71,10 @@ def test_a_row_without_a_signature_is_as_old_as_the_rows_it_is_of():
 def test_a_notice_says_what_was_recorded_what_ships_and_the_command():
     given = [Change("b 1", "b 2"), Change("a 1", "a 3"), Change("a 2", "a 3"), Change("a 1", "a 3")]
     said = notice(given, ["grice bench x", "grice bench x"], "Rows")
-    assert said.startswith("**Recorded for a 1, a 2 and b 1; what ships is a 3 and b 2.** Rows may")
-    assert said.endswith("again with `grice bench x`.")
+    assert said.startswith(
+        "**Recorded for a 1, a 2 and b 1; what ships is a 3 and b 2.** Rows are *not"
+    )
+    assert said.endswith("record them again with `grice bench x`.")
     assert "none of them ships" in notice([Change("c 1", "")], ["x"], "Rows")
     assert notice([], ["x"], "Rows") == ""
 
@@ -83,6 +97,37 @@ def test_pages_mark_and_do_not_count_what_does_not_ship(old):
     assert "| *length* | spearman on set |" in page
     counted = "| 0 | 0 | 0 | 0 | 0 | 2 |" if old else "| 1 | 0 | 0 | 0 | 0 | 0 |"
     assert f"| all | – {counted}" in index
+
+
+def unmarked(given, page):
+    """Rows that are not of what ships and are not marked so, and the command if it is not named."""
+    old = outdated(given.figures)
+    marked = re.findall(rf"^\| \*+(.+?)\*+ {MARK}", page.replace("\\", ""), re.MULTILINE)
+    rows = Counter(each.row for each in old)
+    named = not old or f"`{given.command} --record docs/results`" in page
+    return [*(rows - Counter(marked)), *(Counter(marked) - rows), *[given.command] * (not named)]
+
+
+@pytest.mark.parametrize("given", RUNS, ids=lambda given: given.bench)
+def test_a_recorded_row_is_of_what_ships_or_its_page_says_that_it_is_not(given):
+    page = (RESULTS / f"{given.bench}.md").read_text("utf-8")
+    assert unmarked(given, page) == [], f"run make results, or {given.command} --record {RESULTS}"
+    for fresh in [each for each in given.figures if METRIC.search(each.signature)][:1]:
+        stale = replace(fresh, signature=re.sub(r":\d+", ":0", fresh.signature))
+        figures = tuple(stale if each is fresh else each for each in given.figures)
+        assert fresh in outdated(given.figures) or fresh.row in unmarked(
+            replace(given, figures=figures), page
+        )
+
+
+def test_benches_that_are_due_are_those_with_other_versions_the_cheapest_first():
+    old = [
+        run(figure("relevance", "relevance:0|on:set", date=date), bench=name, seconds=seconds)
+        for name, seconds, date in (("slow", 9, ""), ("left", 2, "2026"), ("quick", 1, ""))
+    ]
+    runs = [*old, run(figure("length"), bench="new")]
+    assert due(runs, complete=False) == ["quick", "slow"]
+    assert due(runs, complete=True) == ["quick", "left", "slow"]
 
 
 def test_limits_keep_the_signature_of_what_does_not_ship():

@@ -259,7 +259,7 @@ def test_presets_mark_figures_of_versions_that_do_not_ship(old):
     assert "| a |" not in page
     assert f"| `relevance` | 0.56 [0.51, 0.61]{' †' * old} | – | – |" in page
     assert ("**Recorded for relevance" in page) is old
-    assert ("measure them again with `grice bench minimal-pairs`." in page) is old
+    assert ("record them again with `grice bench minimal-pairs`." in page) is old
 
 
 NOTEBOOKS = sorted((DOCS / "notebooks").glob("*.py"))

@@ -29,10 +29,11 @@ FIRST = re.compile(r"[a-z_]+")
 
 
 class Shipped(NamedTuple):
-    """Version by metric and digest by model."""
+    """Version by metric, digest by model, and the options of metrics as signatures state them."""
 
     versions: Mapping[str, str]
     folders: Mapping[str, str]
+    options: Mapping[str, Mapping[str, str]] = {}
 
 
 class Change(NamedTuple):
@@ -45,8 +46,12 @@ class Change(NamedTuple):
 @cache
 def shipped() -> Shipped:
     """Return the versions of metrics and the digests of shipped models."""
-    versions = {name: metric.version for name, metric in find_metrics().metrics.items()}
-    return Shipped(versions, {name: open_folder(name).digest for name in shipped_models()})
+    known = find_metrics().metrics
+    return Shipped(
+        {name: metric.version for name, metric in known.items()},
+        {name: open_folder(name).digest for name in shipped_models()},
+        {name: {each.name: str(each.default) for each in known[name].options} for name in known},
+    )
 
 
 def changes(signature: str, ships: Shipped | None = None) -> list[Change]:
@@ -57,11 +62,17 @@ def changes(signature: str, ships: Shipped | None = None) -> list[Change]:
     >>> changes("relevance:3|history:4", Shipped({"relevance": "4"}, {}))
     [Change(recorded='relevance 3', ships='relevance 4')]
     """
-    versions, folders = ships or shipped()
+    versions, folders, options = ships or shipped()
     metrics = [
         Change(f"{name} {version}", f"{name} {versions[name]}" if name in versions else "")
         for name, version in METRIC.findall(signature)
         if versions.get(name) != version
+    ] + [
+        Change(f"{name} with {option} {value}", f"{name} with {option} {default}")
+        for name, _ in METRIC.findall(signature)
+        for option, default in options.get(name, {}).items()
+        for value in re.findall(rf"\|{option}:([^|+]*)", signature)
+        if value != default
     ]
     return metrics or [
         Change(f"{name}@{digest}", f"{name}@{folders[name]}")
@@ -96,6 +107,18 @@ def outdated(
     return found
 
 
+def due(runs: Sequence[Run], *, complete: bool) -> list[str]:
+    """Return the benches with outdated figures, the cheapest first.
+
+    A figure with a day of its own could not be measured in the last run, for a model or a data set
+    was missing: it counts only if all models are there (``complete``).
+    """
+    old = [
+        run for run in runs if any(complete or not figure.date for figure in outdated(run.figures))
+    ]
+    return [run.bench for run in sorted(old, key=lambda run: (run.seconds, len(run.figures)))]
+
+
 def _of_rows(figure: Figure, by_row: Mapping[tuple[str, str], Mapping[str, None]]) -> Sequence[str]:
     """Return the signatures of the rows that a figure without one is of."""
     names = [figure.row] if (figure.row, "") in by_row else figure.row.split(LESS)
@@ -116,8 +139,8 @@ def notice(differ: Iterable[Change], commands: Iterable[str], figures: str) -> s
     recorded = _listed(each.recorded for each in given)
     again = _listed(f"`{command}`" for command in dict.fromkeys(commands))
     return (
-        f"**Recorded for {recorded}; {now}.** {figures} may differ from what ships; measure them "
-        f"again with {again}."
+        f"**Recorded for {recorded}; {now}.** {figures} are *not recorded for this version*; "
+        f"record them again with {again}."
     )
 
 
@@ -133,7 +156,7 @@ def index_page(runs: Sequence[Run], folder: str) -> str:
     """Return the index of all benches, as Markdown."""
     old = [each for run in runs for each in outdated(run.figures).values()]
     changed, figures = (change for each in old for change in each), f"Figures under *{OTHER}*"
-    said = [notice(changed, ["grice bench NAME"], f"{figures} ({len(old)})"), ""] if old else []
+    said = [notice(changed, ["make results"], f"{figures} ({len(old)})"), ""] if old else []
     lines = [
         "# Results",
         "",
@@ -188,7 +211,8 @@ def bench_page(run: Run, index: str) -> str:
     """Return the page of one bench, as Markdown."""
     old = outdated(run.figures)
     changed = (change for each in old.values() for change in each)
-    said = [notice(changed, [run.command], f"Rows with {MARK} ({len(old)})"), ""] if old else []
+    again = f"{run.command} --record docs/results"
+    said = [notice(changed, [again], f"Rows with {MARK} ({len(old)})"), ""] if old else []
     tables = dict.fromkeys(figure.table for figure in run.figures)
     lines = [
         f"# {run.bench}",

@@ -27,6 +27,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     counts: dict[str, int]
     figures: tuple[Figure, ...]  # those that have a value
     notes: dict[str, str]  # what to keep in mind, by table
+    seconds: float = 0.0  # how long it took; 0 if it was not recorded
 
 
 def counted(figures: Sequence[Figure]) -> dict[str, int]:

@@ -11,8 +11,6 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
-
 from grice.stats import mean
 from grice.stats.estimate import Estimate
 from grice_research.context import BenchContext
@@ -57,7 +55,6 @@ CHOSEN = (
     "graph that is compared it stands above gold graphs, which is no merit"
 )
 NOTES = {"informativeness": APART, "seca": CHOSEN}
-LEVEL = 5  # the percentile of informativeness that a system's mean should lie above
 
 Values = dict[str, list[float]]
 
@@ -173,7 +170,7 @@ def _stances(
 def _emptiness(
     scored: Mapping[str, tuple[Values, list[Sample]]], fingerprint: str
 ) -> Iterator[Figure]:
-    """Yield how far ours is above nonsense and below gold, and the level to lie above."""
+    """Yield how far ours is above nonsense and below gold."""
     samples = scored["embedded"][1]
     name = "informativeness"
     signature = f"{fingerprint}|on:explagraphs_dev|{name}"
@@ -182,12 +179,3 @@ def _emptiness(
         above = _mean([a - b for a, b in pairs], samples)
         why = f"{OWN_JUDGE}; {APART}"
         yield figure(f"{first} minus {second}", name, above, "ours", why=why, signature=signature)
-    values, answered = scored[RELEASED[0]]
-    column = np.array(values[name])
-    draws = np.random.default_rng(0).integers(len(column), size=(2000, len(column)))
-    low, high = np.percentile(np.percentile(column[draws], LEVEL, axis=1), (2.5, 97.5))
-    method = "percentile, 2000 bootstrap resamples, seed 0"
-    value = float(np.percentile(column, LEVEL))
-    level = Estimate(value, float(low), float(high), 0.95, len(answered), method)
-    measure = "informativeness_p5"
-    yield figure(RELEASED[0], measure, level, "printed", why=OWN_JUDGE, signature=signature)

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from functools import cache
 from os.path import relpath
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING
 
 from grice.cli.options import load_grader, opened_models, options_of_others
@@ -39,31 +40,38 @@ def run(
     """Measure published tables again, beside our metrics and trivial baselines.
 
     Args:
-        names (NAME): benches, or all; list, or none, lists them
+        names (NAME): benches, or all; outdated: those in --record with figures that are not of what
+            ships, the cheapest first; list, or none, lists them
         without (SET): leave a large set out
         record (DIR): keep the run here
         page (FILE.md): write an index of all runs kept in --record, and a page for each beside its
             record; without NAME nothing is measured
     """
     from grice.errors import InputError
+    from grice_research.benches._turns import FETCHED, missing_model
+    from grice_research.pages import due, outdated
     from grice_research.published import bench_names, load_bench
+    from grice_research.runs import read_runs
 
     known = bench_names()
     asked = [name for name in names if name != "list"]
     if scoring.metrics:
         raise InputError("a bench computes the metrics of its tables: leave out -m")
-    if page and not record:
-        raise InputError("--page writes what is kept in --record DIR; name the folder")
+    if not record and (page or "outdated" in asked):
+        raise InputError("--page and outdated read what is kept in --record DIR; name the folder")
     if not asked and not page:
         listed = [load_bench(name) for name in known]
         rows = [{"bench": bench.name, "about": bench.title} for bench in listed]
         cells = [tuple(row.values()) for row in rows]
         return Output(rows, [Table(("bench", "about"), cells, words=2)])
-    asked = known if "all" in asked else list(dict.fromkeys(asked))
-    benches = [load_bench(name) for name in asked]
     computed: set[str] = set()
     with ExitStack() as stack:
         context = _bench_context(scoring, data, without, stack, computed)
+        asked = known if "all" in asked else list(dict.fromkeys(asked))
+        if record and "outdated" in asked:
+            complete = not any(missing_model(context, name) for name in FETCHED)
+            asked = due(read_runs(record), complete=complete)
+        benches = [load_bench(name) for name in asked]
         counts = [_run_bench(bench, context, record, as_json=json) for bench in benches]
         if len(benches) == 1 and not counts[0] and context.missing:
             raise InputError(next(iter(context.missing.values())))
@@ -72,6 +80,10 @@ def run(
     # Which metrics the tables have is known once they are computed.
     for flag, metric in options_of_others(scoring, computed):
         raise InputError(f"{flag} had no part in this: no table of {', '.join(asked)} has {metric}")
+    for kept in read_runs(record) if record and "outdated" in names else ():
+        if left := dict.fromkeys(each.row for each in outdated(kept.figures) if each.date):
+            needed = "needs a model or a data set (grice models get large, grice data)"
+            warn(f"{kept.bench}: {needed}: {', '.join(left)}")
     if page and record:
         _write_page(record, page)
     return DONE
@@ -112,6 +124,7 @@ def _run_bench(bench: Bench, context: BenchContext, record: Path | None, *, as_j
     from grice_research.figures import figures
     from grice_research.runs import Run, counted, merged, write_run
 
+    start = perf_counter()
     measured = list(figures(bench, context))
     emit((figure.public() for figure in measured), _view(bench, measured), as_json=as_json)
     if record:
@@ -127,6 +140,7 @@ def _run_bench(bench: Bench, context: BenchContext, record: Path | None, *, as_j
                 counts=counted(together),
                 figures=tuple(figure for figure in together if figure.value is not None),
                 notes={table.id: table.note for table in bench.tables if table.note},
+                seconds=round(perf_counter() - start, 1),
             ),
             record,
         )
