@@ -30,7 +30,7 @@ def wheel_of(
     """Return a wheel with a model in it."""
     about = f"{name}-1.0.dist-info"
     stated = {
-        "METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n",
+        "METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\nRequires-Dist: surplus\n",
         "WHEEL": "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
     }
     packed = io.BytesIO()

@@ -111,7 +111,8 @@ class _Handler(BaseHTTPRequestHandler):
         status, _, seconds = fault.partition(" for ")
         if status.isdecimal():
             headers = {"Retry-After": seconds} if seconds else {}
-            return self._send(int(status), '{"error": {"message": "sorry"}}', headers)
+            error = {"error": {"message": self.server.written("sorry")}}
+            return self._send(int(status), json.dumps(error), headers)
         if fault == "redirect":
             return self._send(307, "", {"Location": f"{self.server.elsewhere}/chat/completions"})
         if fault == "no schema" and "response_format" in request:

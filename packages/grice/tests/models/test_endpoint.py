@@ -257,15 +257,16 @@ def test_a_key_that_a_server_returns_is_left_out_everywhere(monkeypatch, tmp_pat
     monkeypatch.setenv("GRICE_OPENAI_KEY", f"{SECRET}\n")
     (tmp_path / "talk.txt").write_text("Ann: Where were you?\nBob: At home, all day.\n")
     reason, texts = f"your key is {echo}", []
-    for judge, status in ((f'{{"reason": "{reason}", "rating": 1}}', 0), (reason, 4)):
-        with StubEndpoint(written=lambda _, text=judge: text) as server:
+    rated = f'{{"reason": "{reason}", "rating": 1}}'
+    for judge, fault, status in ((rated, "", 0), (reason, "", 4), (reason, "400", 4)):
+        with StubEndpoint(written=lambda _, text=judge: text, always=fault) as server:
             words = ["-m", "judge_relevance", "--judge-relevance-model", server.model]
             words += [f"--{name}={tmp_path / name}" for name in ("cache", "report", "output")]
             assert main(["score", str(tmp_path / "talk.txt"), *words]) == status
             assert server.keys[0] == f"Bearer {SECRET}"
         texts += [path.read_text("latin1") for path in tmp_path.rglob("*") if path.is_file()]
     texts += capsys.readouterr()
-    assert sum("your key is" in text for text in texts) >= 4
+    assert sum("your key is" in text for text in texts) >= 6
     plain = "".join(texts).replace("\\\\", "\\")
     assert not any(form[4:-4] in plain for form in (echo, SECRET))
 

@@ -175,6 +175,12 @@ def test_pip_keeps_its_settings_and_runs_nothing_of_the_working_folder(
     assert not (tmp_path / "ran").exists()
 
 
+def test_no_source_distribution_is_fetched_whose_building_runs_code(mirror, models):
+    mirror.files["/simple/tiny-model/"] = b'<a href="../../files/tiny_model-1.0.tar.gz">tiny</a>'
+    assert get("tiny") == 2
+    assert not mirror.fetched("tiny_model-1.0.tar.gz")
+
+
 def test_errors_of_pip_name_a_remedy(models, monkeypatch, capsys):
     monkeypatch.setenv("PIP_INDEX_URL", "http://user:secret@127.0.0.1:9/simple")
     assert get("tiny") == 2
