@@ -110,10 +110,8 @@ def without_keys(text: str) -> str:
 @cache
 def _spellings(key: str) -> re.Pattern[str]:
     """Return a pattern of a key: plain, escaped as in JSON or a URL, or inside of base64."""
-    spelled = [
-        "".join(rf"(?:\\{{,4}}{re.escape(c)}|\\{{1,4}}u{ord(c):04x}|%{ord(c):02x})" for c in key)
-    ]
-    data = key.encode("utf-8", "replace")
+    letters = [rf"(?:\\{{,4}}(?:{re.escape(c)}|u{ord(c):04x})|%{ord(c):02x})" for c in key]
+    data, spelled = key.encode("utf-8", "replace"), ["".join(letters)]
     for shift, start in enumerate((0, 2, 3)):
         # Without characters that may hold bits of the bytes before or behind the key.
         code = re.escape(b64encode(bytes(shift) + data).decode().rstrip("=")[start:-1])
