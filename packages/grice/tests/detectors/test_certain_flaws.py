@@ -69,7 +69,7 @@ def test_the_words_stand_at_the_offsets_of_the_text_as_it_came(reply, words):
     assert {span.turn for span in flaw.spans} == {1}
 
 
-NAME = "[Company Name]"
+NAME, LONG = "[Company Name]", "Now then I gave you all of the new"
 
 
 @pytest.mark.parametrize(("before", "flaw", "none"), [
@@ -86,6 +86,16 @@ NAME = "[Company Name]"
     (["Hi"], "a" * 19_990 + " {{name}}", "a" * 19_998 + " {{name}}"),
     (["Hi"], "click on the", "on the"),
     ([NAME, "Hi", "a", "b", "c", "d", "e"], f"Dear {NAME}", "Dear Ann"),
+    ([ENGLISH, "a", NAME, *"abcd"], "Dear [City Name]", f"Dear {NAME}"),
+    ([ENGLISH], "[big old dog name]", "[one big old dog name]"),
+    ([ENGLISH], "[your one big dog has an old name]", "[your one very big dog has an old name]"),
+    ([ENGLISH], "[customer city]", "[customer dog]"),
+    ([ENGLISH], "So:\n```\nx = 1", "So.\n```\nx = 1"),
+    (["temperature", "information", *"abcde"], f"{LONG} informat", f"{LONG} temperat"),
+    (["information"], f"{LONG} informat", f"{LONG[4:]} informat"),
+    (["information"], "Any informa-", "informa-"),
+    (["我的包裹在哪里？"], "か" * 21, "か" * 20),
+    ([f"{ENGLISH} Борщ"], "你好朋友", "Борщ уже в пути"),
 ])  # fmt: skip
 def test_a_rule_applies_from_its_threshold_on(before, flaw, none):
     assert (len(found(*before, flaw)), found(*before, none)) == (1, [])

@@ -77,7 +77,7 @@ def test_scores_are_those_of_the_library_also_in_a_batch_of_requests(grader):
 def test_several_conversations_and_a_choice_of_metrics(grader):
     known = {**TALK, "id": "x" * 200, "source": "a field that no score repeats"}
     body = {"conversations": [known, TALK], "metrics": ["log_length"]}
-    [(status, answer)] = asked(application(grader), post("/score", body))
+    [(status, answer)] = asked(application(grader, limits=Limits(turns=6)), post("/score", body))
     assert status == 200
     assert {score["metric"] for score in answer["scores"]} == {"log_length"}
     assert {score["conversation"] for score in answer["scores"]} == {"x" * 200, "talk 2"}
@@ -85,16 +85,19 @@ def test_several_conversations_and_a_choice_of_metrics(grader):
 
 
 def test_explain_review_and_rerank_give_what_the_library_gives(grader):
-    explained = {**TALK, "turn": 2, "what_if": True, "metrics": ["repetition"]}
+    explained = {**TALK, "what_if": True, "metrics": ["repetition"]}
     candidates = {"turns": TALK["turns"][:2], "candidates": ["Ten minutes on foot.", "", "Thanks!"]}
-    [(_, answer), (_, review), (_, ranked)] = asked(
-        application(grader),
+    [(_, answer), (_, first), (_, review), (_, ranked)] = asked(
+        application(grader, limits=Limits(turns=5)),
         post("/explain", explained),
+        post("/explain", {**TALK, "turn": 0}),
         post("/review", {**TALK, "top": 1}),
         post("/rerank", candidates),
     )
     assert [score["turn"] for score in answer["scores"]] == [2]
     assert list(answer["changes"]) == ["repetition"]
+    assert [score["turn"] for score in first["scores"]] == [0, 0]
+    assert "changes" not in first
     assert review["items"][0]["turn"] == 2
     assert [candidate["index"] for candidate in ranked["candidates"]][-1] == 1
 
@@ -121,7 +124,11 @@ WRONG = {
     ),
     "an unknown metric": ("/score", {**TALK, "metrics": ["log_lenght"]}, 400, "metrics[0]"),
     "metrics as a number": ("/score", {**TALK, "metrics": 3}, 400, "metrics"),
-    "no such turn": ("/explain", {**TALK, "turn": 9}, 400, "turn"),
+    "too many candidates": (
+        "/rerank", {"turns": ["a"], "candidates": ["a"] * 2000}, 413, "conversations",
+    ),
+    "no such turn": ("/explain", {**TALK, "turn": 3}, 400, "turn"),
+    "no turn before the first": ("/explain", {**TALK, "turn": -2}, 400, "turn"),
     "a turn as a truth value": ("/explain", {**TALK, "turn": True}, 400, "turn"),
     "a number as a truth value": ("/explain", {**TALK, "what_if": 1}, 400, "what_if"),
     "several to explain": ("/explain", {"conversations": [TALK]}, 400, "conversations"),
@@ -155,9 +162,21 @@ def test_other_content_and_other_paths_are_refused(grader):
         {**post("/score", b"{}"), "headers": {}},
         get("/score"),
         get("/nothing"),
+        post("/score", TALK, **{"content-type": "Application/JSON; charset=utf-8"}),
     )
-    assert [status for status, _ in replies] == [415, 415, 405, 404]
-    assert all(answer["error"]["do"] for _, answer in replies)
+    assert [status for status, _ in replies] == [415, 415, 405, 404, 200]
+    assert all(answer["error"]["do"] for _, answer in replies[:-1])
+
+
+def test_of_a_body_that_is_too_long_eight_times_the_limit_is_read(grader):
+    async def endless(parts):
+        for _ in range(parts):
+            yield b" " * 100
+        await asyncio.Event().wait()
+
+    for parts, seconds, status in ((16, 0.05, 408), (17, 10, 413)):
+        app = application(grader, limits=Limits(body=200, body_seconds=seconds))
+        assert asked(app, post("/score", endless(parts)))[0][0] == status
 
 
 @pytest.fixture
@@ -256,18 +275,20 @@ def test_a_request_that_nobody_waits_for_is_not_computed_to_its_end(leaves, grad
 
 def test_requests_without_the_key_are_refused(grader):
     app = application(grader, key=KEY)
-    replies = asked(
+    replies = replies_to(
         app,
         post("/score", TALK),
         post("/score", TALK, authorization=f"Bearer {KEY}0"),
         post("/score", TALK, authorization=f"Basic {KEY}"),
         post("/score", TALK, authorization=f"Bearer {KEY}"),
+        post("/score", TALK, authorization=f"bearer {KEY}"),
         get("/metrics"),
+        {**get("/metrics"), "headers": {"authorization": f"Bearer {KEY}"}},
         get("/openapi.json"),
     )
-    assert [status for status, _ in replies] == [401, 401, 401, 200, 401, 200]
-    assert "Bearer" in replies[0][1]["error"]["do"]
-    assert replies[5][1]["components"]["securitySchemes"]["key"]["scheme"] == "bearer"
+    assert [reply.status_code for reply in replies] == [401, 401, 401, 200, 200, 401, 200, 200]
+    assert "Bearer" in replies[0].json()["error"]["do"]
+    assert replies[-1].json()["components"]["securitySchemes"]["key"]["scheme"] == "bearer"
 
 
 @pytest.mark.parametrize("key", ["", " ", "a b\n", "schlüssel"])
