@@ -126,14 +126,6 @@ def test_a_trained_model_opens_by_its_folder_and_gives_what_was_fitted(tmp_path,
     assert "engagement@" in exact_models.fingerprint(f"file:{folder}")
 
 
-def test_parts_come_by_the_size_of_their_effect(tmp_path, exact_models):
-    head = exact_models.load("builtin:engagement")
-    [weighed] = head.explain([Pair(("Do you like music?",), "Yes, I play in a small band.")])
-    sizes = [abs(part.effect) for part in weighed.parts]
-    assert sizes == sorted(sizes, reverse=True)
-    assert sizes[0] > 0
-
-
 def test_a_file_or_a_folder_of_other_things_is_left_alone(tmp_path):
     file = tmp_path / "thesis.txt"
     file.write_text("years of work")

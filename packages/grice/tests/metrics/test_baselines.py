@@ -17,8 +17,5 @@ def test_a_reply_that_repeats_the_turn_before_stays_in_range():
 def test_the_first_turn_has_no_floor_of_likeness():
     with load("cosine_last_turn") as grader:
         [score] = grader.score(["Hello."])
-    assert (score.status, score.value, score.reason) == (
-        "abstained",
-        0.0,
-        "no turn before the reply",
-    )
+    expected = ("abstained", 0.0, "no turn before the reply")
+    assert (score.status, score.value, score.reason) == expected

@@ -2,9 +2,7 @@
 
 import numpy as np
 import pytest
-from msgspec.structs import replace
 
-from grice.errors import ModelFolderError
 from grice.models.dialogue import (
     ALONE,
     AROUND,
@@ -35,9 +33,6 @@ D = 8
 def unit(count, seed=0, size=D):
     vectors = np.random.default_rng(seed).normal(size=(count, size)).astype(np.float32)
     return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-
-
-# Features of turns
 
 
 @pytest.fixture(scope="module")
@@ -88,14 +83,6 @@ def test_repeated_sentences_are_counted_by_who_said_them():
     assert verbatim_features("a", ["So do I."])[0, 2] == 0
 
 
-def test_counting_repetition_takes_no_longer_for_every_turn():
-    texts = [f"I have told you {i} times about my dog." for i in range(5000)]
-    assert not verbatim_features("ab" * 2500, texts)[:, :2].any()
-
-
-# Order
-
-
 def a_chain(count):
     """Return fits of turns that each fit best after the one before them."""
     places = np.arange(count)
@@ -115,9 +102,6 @@ def test_a_turn_that_was_moved_fits_worse_than_others_would():
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_few_turns_have_an_order_too(count):
     assert np.isfinite(order_features(a_chain(count))).all()
-
-
-# The conversation
 
 
 def test_names_of_speakers_do_not_count():
@@ -145,8 +129,8 @@ def encoder():
     return ModelLoader().load("builtin:encoder")
 
 
-def head_of(encoder, folder=None):
-    folder = folder or open_folder("coherence")
+def head_of(encoder):
+    folder = open_folder("coherence")
     return DialogueHead(folder, read_settings(folder, DialogueSettings), encoder)
 
 
@@ -172,12 +156,6 @@ def test_a_long_conversation_is_read_in_stretches(encoder):
     # The first stretch is the same; of the second, what is far away counts for little.
     assert turns[:AT_ONCE] == first[:AT_ONCE]
     np.testing.assert_allclose(turns[: 300 - AROUND], first[: 300 - AROUND], atol=0.05)
-
-
-def test_a_model_without_settings_is_refused(encoder):
-    folder = open_folder("coherence")
-    with pytest.raises(ModelFolderError, match="decay"):
-        head_of(encoder, replace(folder, card=replace(folder.card, settings={})))
 
 
 TALK = ("Hello there!", "Hi, do you ski?", "Yes, my sister and I go to the Alps every winter.",

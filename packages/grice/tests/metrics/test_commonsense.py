@@ -7,7 +7,6 @@ from grice.knowledge.events import Place
 from grice.knowledge.extraction import ExtractedTriple, Extraction
 from grice.knowledge.plausibility import TripleHead
 from grice.metrics.commonsense import commonsense, harmonic_mean_score, mean_score, nearest_known
-from grice.models.loader import ModelLoader
 
 KNOWN = KnownTail("PersonX is late", "sorry", 0.9, 0.8, "made")
 LATE = "I missed the bus, I feel awful."
@@ -176,15 +175,14 @@ class Tails:
         return [known for _ in heads]
 
 
-def test_the_nearest_of_the_generated_tails_is_the_evidence():
+def test_the_nearest_of_the_generated_tails_is_the_evidence(exact_models):
     tired = Triple("PersonX is tired", "xWant", "PersonX wants to sleep")
-    with ModelLoader(mode="exact", workers=1, cache=None) as models:
-        encoder = models.load("builtin:encoder")
-        (near,) = nearest_known([tired], Tails("to eat", "to sleep"), encoder)
-        assert near.tail == "to sleep"
-        assert near.tail_similarity == pytest.approx(1.0, abs=1e-3)
-        assert nearest_known([tired], Tails(), encoder) == [None]
-        assert nearest_known([], Tails("to eat"), encoder) == []
+    encoder = exact_models.load("builtin:encoder")
+    (near,) = nearest_known([tired], Tails("to eat", "to sleep"), encoder)
+    assert near.tail == "to sleep"
+    assert near.tail_similarity == pytest.approx(1.0, abs=1e-3)
+    assert nearest_known([tired], Tails(), encoder) == [None]
+    assert nearest_known([], Tails("to eat"), encoder) == []
 
 
 @pytest.mark.parametrize(("scores", "printed"), [

@@ -41,73 +41,40 @@ def test_a_foreign_metric_keeps_the_rules(monkeypatch):
     sys.modules.pop("grice_shouting", None)
 
 
-def broken(judge, **declaration):
-    return metric(
-        "broken",
-        version="1",
-        summary="Broken on purpose.",
-        judges="response",
-        source="none",
-        example=Example(["a", "b"], 0.0, 1.0),
-        **declaration,
-    )(judge)
+def broken(judge):
+    example = Example(["a", "b"], 0.0, 1.0)
+    about = {"version": "1", "summary": "Broken on purpose.", "judges": "response"}
+    return metric("broken", **about, source="none", example=example)(judge)
 
 
-def forgetful(responses):
-    return [Judgement(0.5) for _ in responses[1:]]
+def each(*fields, **more):
+    """Return a judge that gives every response the same judgement."""
+    return lambda responses: [Judgement(*fields, **more) for _ in responses]
 
 
-def too_large(responses):
-    return [Judgement(2.0) for _ in responses]
-
-
-def not_a_number(responses):
-    return [Judgement(float("nan")) for _ in responses]
-
-
-def silent_abstention(responses):
-    return [Judgement(0.5, "abstained") if not r.history else Judgement(0.5) for r in responses]
-
-
-def wrong_neutral(responses):
-    return [
-        Judgement(0.1, "abstained", "x") if not r.history else Judgement(0.5) for r in responses
+def abstaining(value, *reason):
+    """Return a judge that abstains where nothing was said before."""
+    return lambda responses: [
+        Judgement(0.5) if r.history else Judgement(value, "abstained", *reason) for r in responses
     ]
 
 
-def batch_dependent(responses):
-    return [Judgement(1 / len(responses)) for _ in responses]
-
-
-def wrong_span(responses):
-    triple = Triple("a", "xWant", "b", Span(0, 0, 10**6), Span(0, 0, 1))
-    return [Judgement(0.5, evidence=(TripleEvidence(triple, 0.5),)) for _ in responses]
-
-
-def wrong_turn(responses):
-    return [Judgement(0.5, evidence=(TurnEvidence(99, 0.1),)) for _ in responses]
+TICKS = itertools.count()
+TRIPLE = Triple("a", "xWant", "b", Span(0, 0, 10**6), Span(0, 0, 1))
 
 
 @pytest.mark.parametrize(("judge", "rule"), [
-    (forgetful, "judgements for 1 item"),
-    (too_large, "value 2.0 outside 0 to 1"),
-    (not_a_number, "value nan outside 0 to 1"),
-    (silent_abstention, "abstained without a reason"),
-    (wrong_neutral, "abstained with 0.1"),
-    (batch_dependent, "another score alone than in a batch"),
-    (wrong_span, "outside its text"),
-    (wrong_turn, "no turn 99"),
+    (lambda responses: [Judgement(0.5) for _ in responses[1:]], "judgements for 1 item"),
+    (each(2.0), "value 2.0 outside 0 to 1"),
+    (each(float("nan")), "value nan outside 0 to 1"),
+    (abstaining(0.5), "abstained without a reason"),
+    (abstaining(0.1, "x"), "abstained with 0.1"),
+    (lambda responses: [Judgement(1 / len(responses)) for _ in responses],
+     "another score alone than in a batch"),
+    (lambda responses: [Judgement(next(TICKS) / 1000) for _ in responses], "another score"),
+    (each(0.5, evidence=(TripleEvidence(TRIPLE, 0.5),)), "outside its text"),
+    (each(0.5, evidence=(TurnEvidence(99, 0.1),)), "no turn 99"),
 ])  # fmt: skip
 def test_a_broken_rule_is_named(judge, rule):
     with pytest.raises(AssertionError, match=rule):
         check_metric(broken(judge))
-
-
-def test_chance_is_noticed():
-    ticks = itertools.count()
-
-    def ticking(responses):
-        return [Judgement(next(ticks) / 1000) for _ in responses]
-
-    with pytest.raises(AssertionError, match="another score"):
-        check_metric(broken(ticking))

@@ -120,6 +120,9 @@ def test_every_feature_has_one_part_and_values_are_in_their_own_units(head):
     weighed = head.explain(PAIRS)[1]
     assert {part.name for part in weighed.parts} == set(part_names(base=False))
     assert next(part for part in weighed.parts if part.name == "reply length").value == 1.0
+    sizes = [abs(part.effect) for part in weighed.parts]
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[0] > 0
 
 
 def test_blank_turns_are_skipped_and_older_ones_are_not_read(head):

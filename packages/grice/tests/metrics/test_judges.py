@@ -91,11 +91,8 @@ def test_a_reply_to_nothing_is_not_sent(name, talk, options):
     with StubEndpoint() as server:
         score = scored(server, talk, name, **options)
         assert server.requests == []
-    assert (score.value, score.status, score.reason) == (
-        0.5,
-        "abstained",
-        "no turn before the reply",
-    )
+    expected = (0.5, "abstained", "no turn before the reply")
+    assert (score.value, score.status, score.reason) == expected
 
 
 @pytest.mark.parametrize(
@@ -129,10 +126,8 @@ def test_two_replies_are_compared_in_both_orders():
         [answers] = prefer(chat, ASPECTS["judge_relevance"], [([], "one", "another")])
         asked = [json.loads(sent["messages"][1]["content"]) for sent in server.requests]
     assert answers == (Preference("always", "first"), Preference("always", "first"))
-    assert {(data["first"], data["second"]) for data in asked} == {
-        ("one", "another"),
-        ("another", "one"),
-    }
+    orders = {("one", "another"), ("another", "one")}
+    assert {(data["first"], data["second"]) for data in asked} == orders
 
 
 def test_a_reference_of_an_endpoint_adds_all_judges():

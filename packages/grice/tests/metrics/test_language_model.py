@@ -9,20 +9,13 @@ from tiny_decoder import write
 
 
 @pytest.fixture(scope="module")
-def models():
-    models = ModelLoader(mode="exact", workers=1, cache=None)
-    yield models
-    models.close()
-
-
-@pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     return write(tmp_path_factory.mktemp("tiny") / "model")
 
 
 @pytest.fixture(scope="module")
-def model(folder, models):
-    return models.load(f"file:{folder}")
+def model(folder, exact_models):
+    return exact_models.load(f"file:{folder}")
 
 
 def prompt(*texts):
@@ -74,12 +67,8 @@ def test_what_was_read_is_not_read_again(folder, tmp_path):
 
 
 def test_a_prompt_without_tokens_has_no_scores(model):
-    assert model.token_scores([[], prompt(""), prompt("i"), [PromptPart("i eat")]]) == [
-        [],
-        [[]],
-        [[]],
-        [],
-    ]
+    prompts = [[], prompt(""), prompt("i"), [PromptPart("i eat")]]
+    assert model.token_scores(prompts) == [[], [[]], [[]], []]
 
 
 def test_a_text_is_truncated_if_it_is_longer_than_half_a_window(model):
@@ -91,7 +80,7 @@ def test_half_a_character_is_read_as_an_unknown_one(model):
     assert half == unknown
 
 
-def test_a_model_that_reads_too_little_is_refused(tmp_path, models):
+def test_a_model_that_reads_too_little_is_refused(tmp_path, exact_models):
     folder = write(tmp_path / "model", max_tokens=4)
     with pytest.raises(ModelFolderError, match=">= 16"):
-        models.load(f"file:{folder}")
+        exact_models.load(f"file:{folder}")

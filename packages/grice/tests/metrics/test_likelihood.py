@@ -11,7 +11,6 @@ from grice.errors import ModelFolderError
 from grice.metrics.registry import find_metrics
 from grice.models.conversion import convert
 from grice.models.folder import write_card
-from grice.models.loader import ModelLoader
 from grice.models.mlp import Mlp
 from grice.models.protocols import PromptPart
 from grice.scoring.api import Scorer
@@ -72,24 +71,17 @@ def heads(folder):
     return heads_of(folder, "heads", states_of(folder, "states", [0] * HIDDEN))
 
 
-@pytest.fixture(scope="module")
-def models():
-    models = ModelLoader(mode="exact", workers=1, cache=None)
-    yield models
-    models.close()
-
-
-def scored(name, reference, models, *talks):
-    metric = load_metric(find_metrics().named(name), models, {"model": reference})
+def scored(name, reference, exact_models, *talks):
+    metric = load_metric(find_metrics().named(name), exact_models, {"model": reference})
     return [score for scores in Scorer([metric]).score(talks or [TALK]) for score in scores]
 
 
 @pytest.fixture(params=["likelihood", "sensibleness"])
-def asked(request, models):
+def asked(request, exact_models):
     reference = request.getfixturevalue(
         {"likelihood": "causal", "sensibleness": "heads"}[request.param]
     )
-    return lambda *talks: scored(request.param, reference, models, *talks)
+    return lambda *talks: scored(request.param, reference, exact_models, *talks)
 
 
 def test_each_reply_has_a_score_of_its_own(asked):
@@ -135,8 +127,8 @@ def test_a_long_reply_is_cut_and_flagged(asked):
     assert tuple(asked(talk)[-1].flags) == ("truncated",)
 
 
-def test_words_that_the_history_makes_less_probable_are_shown(models, causal):
-    for score in scored("likelihood", causal, models)[1:]:
+def test_words_that_the_history_makes_less_probable_are_shown(exact_models, causal):
+    for score in scored("likelihood", causal, exact_models)[1:]:
         text = TALK.turns[score.turn].text
         after, gain, *words = score.evidence
         assert after.value < 0
@@ -151,9 +143,9 @@ def test_words_that_the_history_makes_less_probable_are_shown(models, causal):
             assert not any(word.name in score.reason for word in words)
 
 
-def test_powers_of_two_scale_the_states(folder, models):
+def test_powers_of_two_scale_the_states(folder, exact_models):
     plain, doubled = (
-        models.load(states_of(folder, name, [exponent] * HIDDEN))
+        exact_models.load(states_of(folder, name, [exponent] * HIDDEN))
         for name, exponent in (("plain", 0), ("doubled", 1))
     )
     passage = [PromptPart("A:"), PromptPart(" a red bird", target=True)]
@@ -164,8 +156,8 @@ def test_powers_of_two_scale_the_states(folder, models):
     np.testing.assert_allclose(2 * plain_mean, doubled_mean, rtol=2e-3, atol=1e-3)
 
 
-def test_segments_without_tokens_have_a_state_of_zeros(folder, models):
-    model = models.load(states_of(folder, "again", [0] * HIDDEN))
+def test_segments_without_tokens_have_a_state_of_zeros(folder, exact_models):
+    model = exact_models.load(states_of(folder, "again", [0] * HIDDEN))
     empty, full = model.mean_states(
         [[PromptPart("", target=True), PromptPart("bread", target=True)]]
     )[0]
@@ -181,7 +173,7 @@ def test_more_layers_than_there_are_and_other_dimensions_are_refused(folder, tmp
             convert(source, tmp_path, layers=layers, exponents=[0] * dimensions)
 
 
-def test_heads_of_another_model_are_refused(folder, models):
+def test_heads_of_another_model_are_refused(folder, exact_models):
     base = states_of(folder, "base", [0] * HIDDEN)
     with pytest.raises(ModelFolderError, match="65 dimensions to 3 flaws"):
-        models.load(heads_of(folder, "wrong", base, HIDDEN + 1))
+        exact_models.load(heads_of(folder, "wrong", base, HIDDEN + 1))

@@ -20,14 +20,11 @@ def installed(monkeypatch):
     sys.modules.pop("grice_shouting", None)
 
 
-def test_an_installed_package_adds_its_metric(installed):
+def test_an_installed_package_adds_its_metric_and_a_broken_one_is_reported(installed):
     registry = find_metrics()
     assert registry.origins["calm"] == "grice-shouting"
     assert registry.named("calm").options[0].help == "How much a capital counts."
-
-
-def test_a_broken_plugin_is_reported_and_leaves_the_others_alone(installed):
-    [problem] = find_metrics().problems
+    [problem] = registry.problems
     assert "plugin 'broken' of grice-shouting: ModuleNotFoundError" in problem
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from grice.data import Response, Turn, TurnEvidence
-from grice.errors import MetricError, ModelFolderError
+from grice.errors import ModelFolderError
 from grice.metrics.relevance import relevance
 from grice.models.embedded import EmbeddedEncoder
 from grice.models.folder import open_folder
@@ -85,13 +85,6 @@ def test_a_text_that_is_read_in_part_is_flagged():
     assert judge("red", "red").flags == ()
 
 
-def test_options_are_checked():
-    with pytest.raises(
-        MetricError, match=r"relevance: no option 'histroy'; did you mean 'history'"
-    ):
-        load("relevance", options={"relevance": {"histroy": 2}})
-
-
 def test_a_fitting_reply_scores_above_one_that_is_out_of_place():
     before = ["Do you have any plans for the weekend?", "We might go hiking if the rain stops."]
     with load("relevance") as grader:
@@ -108,12 +101,6 @@ def test_what_is_said_twice_is_read_once_and_lowers_the_score():
     assert twice.reason == "50% of its words repeat earlier sentences or ask for a rating"
 
 
-def test_asking_for_a_good_mark_pays_nothing():
-    plain = judge("red green", "red green blue.")
-    asking = judge("red green", "red green blue. Please give me 5 out of 5.")
-    assert asking.value < plain.value / 2
-
-
 def test_saying_again_what_was_said_before_pays_nothing():
     judgement = judge("red green blue.", "yes", "Red green blue.")
     reason = "100% of its words repeat earlier sentences or ask for a rating"
@@ -124,34 +111,13 @@ def test_saying_again_what_was_said_before_pays_nothing():
 WORDS = ["we", "went", "to", "the", "old", "market", "and", "bought", "fresh", "bread"]
 
 
-class CountingEncoder:
-    """Passes calls on and remembers what it was asked."""
-
-    def __init__(self, encoder):
-        self.identity = encoder.identity
-        self.calls = []
-        self._encoder = encoder
-
-    def encode(self, texts):
-        self.calls.append(list(texts))
-        return self._encoder.encode(texts)
-
-    def truncated(self, texts):
-        return self._encoder.truncated(texts)
-
-
 def head_of(folder, encoder):
     return PairHead(folder, read_settings(folder, PairSettings), encoder)
 
 
 @pytest.fixture(scope="module")
-def engine():
+def encoder():
     return ModelLoader().load("builtin:encoder", EmbeddedEncoder)
-
-
-@pytest.fixture
-def encoder(engine):
-    return CountingEncoder(engine)
 
 
 @pytest.fixture
@@ -186,11 +152,6 @@ def test_a_result_does_not_depend_on_its_neighbours(head, pairs):
     assert [head.classify([pair])[0] for pair in reversed(pairs)] == whole[::-1]
 
 
-def test_every_distinct_text_is_encoded_once_in_one_call(head, encoder):
-    head.classify([Pair(("a dog", "a cat"), "a bird"), Pair(("a cat", "a bird"), "a dog")])
-    assert [sorted(call) for call in encoder.calls] == [["a bird", "a cat", "a dog"]]
-
-
 def test_where_a_side_holds_no_word_the_answer_is_balanced(head):
     wordless = [((), "Yes."), (("Well?",), " \n"), (("", "  "), "Yes."), ((), ""),
                 (("Well?",), "\u200b"), (("\u200b",), "Yes.")]  # fmt: skip
@@ -220,19 +181,12 @@ def test_features_are_what_their_description_says():
     right = np.array([[0, 0.6, 0.8, 0]] * 2, np.float32)
     features = pair_features(left, right, (right, left[:, 3]), decay=0.5)
     norm = np.sqrt(1.25)
-    assert features[0, :28].reshape(7, 4) == pytest.approx(
-        np.array(
-            [
-                [0, 2, 0, 0],  # the last turn, the whole history, the reply
-                [1 / norm, 2 / norm, 0, 0],
-                [0, 1.2, 1.6, 0],
-                [0, 2.4, 0, 0],  # their products, the difference, the towers
-                [0, 2.4 / norm, 0, 0],
-                [0, 0.8, 1.6, 0],
-                [0, 2.4, 0, 0],
-            ]
-        )
-    )
+    expected = [
+        [0, 2, 0, 0], [1 / norm, 2 / norm, 0, 0], [0, 1.2, 1.6, 0],  # last turn, history, reply
+        [0, 2.4, 0, 0], [0, 2.4 / norm, 0, 0],  # their products
+        [0, 0.8, 1.6, 0], [0, 2.4, 0, 0],  # the difference, the towers
+    ]  # fmt: skip
+    assert features[0, :28].reshape(7, 4) == pytest.approx(np.array(expected))
     assert features[0, 28:] == pytest.approx([2.4, 2.4 / norm, 0, 2.4, 2.4])
     assert features[1, 4:8] == pytest.approx([0, 2, 0, 0])  # nothing before the last turn
 

@@ -130,11 +130,6 @@ def test_what_cannot_be_opened_is_refused(tmp_path, monkeypatch):
         read(path)
 
 
-def test_an_unknown_format_names_the_nearest():
-    with pytest.raises(InputError, match=r"unknown format 'turn'; did you mean 'turns'\?"):
-        read("anything", format="turn")
-
-
 def test_the_file_is_closed_however_reading_ends(tmp_path):
     path = write(tmp_path / "file.jsonl", GOOD * 100)
     with read(path) as reader:
