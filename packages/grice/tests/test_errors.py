@@ -78,3 +78,9 @@ def test_a_failed_score_has_a_short_reason(tmp_path, capsys):
     failed, _ = map(json.loads, shown.out.splitlines())
     assert len(failed["reason"]) <= LONGEST
     assert len(shown.err) < 5000
+
+
+@pytest.mark.parametrize(("key", "shown"), [("sk-12345", "[key]"), ("sk-1234", "sk-1234")])
+def test_a_key_is_left_out_of_a_message_unless_it_is_a_short_word(monkeypatch, key, shown):
+    monkeypatch.setenv("OPENAI_API_KEY", key)
+    assert str(GriceError(f"the key {key}")) == f"the key {shown}"
