@@ -24,13 +24,13 @@ COUNTED = """
 import argparse, json, tomllib
 from importlib import import_module
 from pathlib import Path
-from grice.cli import command_names, command_parser
+from grice.cli import command_parser, find_commands
 
 def leaves(parser):
     inner = [a for a in parser._actions if isinstance(a, argparse._SubParsersAction)]
     return [leaf for a in inner for p in a.choices.values() for leaf in leaves(p)] or [parser]
 
-names = command_names()
+names = list(find_commands())
 parsers = [leaf for name in names for leaf in leaves(command_parser([name]).commands()[name])]
 options = [(max(action.option_strings, key=len), action.help == argparse.SUPPRESS)
            for parser in parsers for action in parser._actions

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from grice.cli import command_names, command_parser
+from grice.cli import command_parser, find_commands
 
 FOLDER = Path(__file__).parent / "commands"
 INDEX = "README.md"
@@ -37,8 +37,8 @@ was done, and [a few more](gate.md#exit-status).
 
 def command_pages() -> dict[Path, str]:
     """Return the content of the page of every command and of the index, by path."""
-    pages = {FOLDER / INDEX: HEAD + "".join(map(_row, command_names())) + FOOT}
-    for name in command_names():
+    pages = {FOLDER / INDEX: HEAD + "".join(map(_row, find_commands())) + FOOT}
+    for name in find_commands():
         path = FOLDER / f"{name}.md"
         if not path.exists():
             raise SystemExit(f"grice {name} has no page: write {path.relative_to(FOLDER.parent)}")

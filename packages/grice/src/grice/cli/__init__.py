@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping, Sequence
 
-__all__ = ["command_names", "command_parser", "find_commands", "main"]
+__all__ = ["command_parser", "find_commands", "main"]
 
 COMMAND_GROUP = "grice.commands"
 """Entry point group of commands that other distributions add."""
@@ -121,7 +121,6 @@ def _run(typed: Sequence[str]) -> int:
 
 
 def _failed(error: Exception) -> int:
-    """Report an error, and return the exit status."""
     message = str(error)
     if isinstance(error, GriceError):
         warn(message)
@@ -260,8 +259,3 @@ def find_commands() -> dict[str, metadata.EntryPoint]:
             place = f"grice.cli.commands.{module}:{name.replace('-', '_')}"
             found[name] = metadata.EntryPoint(name, place, COMMAND_GROUP)
     return dict(sorted(found.items()))
-
-
-def command_names() -> list[str]:
-    """Return the names of all commands, as they are typed."""
-    return list(find_commands())

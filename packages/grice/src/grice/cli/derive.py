@@ -321,7 +321,6 @@ def _add(
     *,
     option: bool,
 ) -> None:
-    """Declare an argument by the annotation, default and documentation of a parameter."""
     metavar, text = SHARED.get(name, ("", ""))
     own_metavar, own_text = helps.get(name, ("", ""))
     text = ": ".join(filter(None, [text, own_text]))

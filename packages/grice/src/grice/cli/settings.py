@@ -145,10 +145,7 @@ def _is_inside(place: str, folder: Path) -> bool:
 
 
 def _project_files(folder: Path, own: Path) -> Iterator[Path]:
-    """Yield the files that may hold the settings of a project, the nearest first.
-
-    The last folder is the root of the repository or the home folder; outside of both, there is one.
-    """
+    """Yield the files that may hold the settings of a project, the nearest first."""
     try:
         home = Path.home().resolve()
     except (RuntimeError, OSError):

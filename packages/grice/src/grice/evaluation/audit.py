@@ -161,8 +161,6 @@ def audit(
 def _measured(
     loaded: LoadedMetric, items: Sequence[RatedReply], *, ships: bool
 ) -> tuple[MetricAudit, list[float | None]]:
-    """Return the audit of one metric on the replies, padded and with each injection; and scores."""
-
     def scores(talks: Sequence[Conversation]) -> list[Score]:
         return [each[-1] for each in loaded.score(talks, ("all",))]
 
@@ -263,7 +261,6 @@ def _order(loaded: LoadedMetric, items: Sequence[RatedReply]) -> dict[str, Any]:
 
 
 def _spread(loaded: LoadedMetric, items: Sequence[RatedReply], repeats: int) -> dict[str, Any]:
-    """Rate each reply several times."""
     chat = loaded.models[MODEL]
     assert isinstance(chat, Chat)
     replies = [item_data(responses(item.conversation(), ("all",))[-1]) for item in items]
@@ -321,7 +318,6 @@ def verdict(row: MetricAudit, items: int) -> str:
 
 
 def _limits(row: MetricAudit) -> Iterator[str]:
-    """Yield the limitations of a metric that agrees with human ratings."""
     controls = [each.change.value for each in row.injections if each.control and each.change]
     by_length = max([0.0, *controls])
     tried = [(each.injection, each.change) for each in row.injections if not each.control]

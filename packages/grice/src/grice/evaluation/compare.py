@@ -183,7 +183,6 @@ def compare(
 
 
 def _shared_metrics(first: ScoreTable, second: ScoreTable, *, across_signatures: bool) -> Sides:
-    """Return the metrics that both files have, or refuse to compare them."""
     shared = [name for name in first.metrics if name in second.metrics]
     if not shared:
         raise InputError(
@@ -245,7 +244,6 @@ def _tests(joined: Sides, *, paired: bool, level: float, seed: int) -> dict[str,
 
 
 def _says(test: Ranking, power: Power | None, *, paired: bool) -> str:
-    """Describe the outcome of a comparison."""
     [comparison] = test.comparisons
     gap, few = comparison.difference, ""
     if paired:

@@ -308,11 +308,7 @@ def _system_level(
 
 
 def _covariates(rated: Rated) -> dict[str, list[float]]:
-    """Return length, number of turns and word overlap of each item.
-
-    Of a reply: logarithm of its words, turns, share of its words in the last turn. Of a
-    conversation: logarithm of all words, turns, mean share of words of the turn before.
-    """
+    """Return length, number of turns and word overlap of each item."""
     judged = slice(-1, None) if rated.set.level == "turn" else slice(None)
 
     def overlap(item: Item) -> float:

@@ -85,11 +85,7 @@ def _read(file: str, kind: type[Scored]) -> Iterator[tuple[int, Scored]]:
 
 
 def _other_scores(file: str, column: str) -> Iterator[tuple[int, dict[str, Json]]]:
-    """Yield the fields of a score for each row of another tool's file, with its line number.
-
-    The metric has the name of the column, or of the dotted path to a field; an empty cell, null or
-    NaN is an abstention.
-    """
+    """Yield the fields of a score for each row of another tool's file, with its line number."""
     known = False
     for line, row in any_rows(file):
         cell: Any = row
@@ -189,7 +185,6 @@ def _refuse_conversations(line: bytes, file: str) -> None:
 
 
 def _table_rows(file: str) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield each row of a CSV or TSV file with a header."""
     some = False
     with _opened(file) as lines:
         tabs = file.removesuffix(".gz").lower().endswith(".tsv")

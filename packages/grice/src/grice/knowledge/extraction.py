@@ -47,9 +47,8 @@ if TYPE_CHECKING:
     from grice.models.folder import ModelFolder
     from grice.models.loader import ModelLoader
     from grice.models.spans import SpanHead
+    from grice.numeric import Array
     from grice.text.events import PersonName, Speaker
-
-    Array: TypeAlias = NDArray[np.float32]
 
 TripleKind: TypeAlias = Literal["single", "pair"]
 """``single``: both events are in the reply; ``pair``: one in the reply, one before it."""

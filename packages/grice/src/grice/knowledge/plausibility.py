@@ -5,7 +5,7 @@ It is fitted so that a known tail scores above the tails of other heads.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 import numpy as np
@@ -13,23 +13,19 @@ import numpy as np
 from grice.errors import InputError, ModelFolderError, did_you_mean
 from grice.files import writing
 from grice.knowledge.schema import head_text, load_schema, tail_text
-from grice.knowledge.store import encoded
 from grice.models.loader import Settings, model_type
 from grice.models.mlp import Columns
-from grice.models.protocols import Encoder
+from grice.models.protocols import Encoder, encode_distinct
 from grice.numeric import sigmoid
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
     from grice.data import KnownTail, Triple
     from grice.models.folder import ModelFolder
     from grice.models.loader import ModelLoader
-
-    Array: TypeAlias = NDArray[np.float32]
+    from grice.numeric import Array
 
 ROWS = 256
 """Triples whose features are held at once."""
@@ -62,16 +58,10 @@ class Bilinear:
     def save(self, path: Path) -> None:
         """Write the maps as half-precision arrays, which :meth:`load` reads back."""
         head, tail = (each.astype(np.float16) for each in self._maps)
-        others = {name: getattr(self, name) for name in ("cosine", "scale", "bias")}
+        arrays: dict[str, Any] = {"head": head, "tail": tail, "shared": np.int64(self.shared)}
+        arrays |= {name: getattr(self, name) for name in ("cosine", "scale", "bias")}
         with writing(path) as file:
-            np.savez_compressed(
-                file,
-                allow_pickle=False,
-                head=head,
-                tail=tail,
-                shared=np.int64(self.shared),
-                **others,
-            )
+            np.savez_compressed(file, allow_pickle=False, **arrays)
 
     def __call__(self, head: Array, tail: Array) -> Array:
         """Return scores of shape ``(n, relations)`` for vectors of shape ``(n, dimensions)``.
@@ -123,7 +113,7 @@ class TripleHead:
             return []
         heads = [head_text(triple.head) for triple in triples]
         tails = [tail_text(triple.tail, self._schema[triple.relation]) for triple in triples]
-        vectors = encoded((*heads, *tails), self.encoder)
+        vectors = encode_distinct(self.encoder, (*heads, *tails))
         blocks = [
             self._form(
                 np.stack([vectors[text] for text in heads[start : start + ROWS]]),

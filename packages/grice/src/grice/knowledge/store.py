@@ -15,7 +15,7 @@ from collections import Counter
 from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 from urllib.parse import quote
 
 import msgspec
@@ -27,7 +27,7 @@ from grice.knowledge.schema import head_text, load_schema, tail_text
 from grice.models.folder import Card, ModelFolder, file_sha256, open_folder
 from grice.models.loader import Settings, model_type, read_settings
 from grice.models.mlp import single_threaded
-from grice.models.protocols import Encoder
+from grice.models.protocols import Encoder, encode_distinct
 from grice.numeric import unit_dot
 
 if TYPE_CHECKING:
@@ -38,8 +38,7 @@ if TYPE_CHECKING:
     from grice.knowledge.schema import Schema
     from grice.models.loader import ModelLoader
     from grice.models.protocols import Vector
-
-    Array: TypeAlias = NDArray[np.float32]
+    from grice.numeric import Array
 
 QUERIES = 64
 """Queries compared at once."""
@@ -83,11 +82,9 @@ class KnowledgeBase(Protocol):
         ``head_similarity`` is the cosine of the known head with the one asked for, 1 for a
         generated tail; ``tail_similarity`` is 0. An unknown relation raises InputError.
         """
-        ...
 
     def plausibility(self, triples: Sequence[Triple]) -> list[float]:
         """Return how well each triple agrees with what is known, 0 (nothing known) to 1."""
-        ...
 
 
 class NearHead(NamedTuple):
@@ -261,7 +258,7 @@ class StoredKnowledge:
         Similarities of stored heads are those of the short vectors, within a few hundredths of the
         cosine. With a relation only heads that have a tail under it are compared.
         """
-        by_text = encoded(texts, self._encoder)
+        by_text = encode_distinct(self._encoder, texts)
         vectors = [by_text[text] for text in texts]
         among = np.arange(len(self._heads))
         if relation is not None:
@@ -325,7 +322,7 @@ class StoredKnowledge:
             [tail_text(tail.tail, relation) for tail in tails]
             for tails, relation in zip(known, relations, strict=True)
         ]
-        vectors = encoded(chain(texts, *others), self._encoder)
+        vectors = encode_distinct(self._encoder, chain(texts, *others))
         return [
             [
                 msgspec.structs.replace(
@@ -415,12 +412,6 @@ def nearest_rows(
     return nearest
 
 
-def encoded(texts: Iterable[str], encoder: Encoder) -> dict[str, Vector]:
-    """Return the vector of each distinct text."""
-    distinct = list(dict.fromkeys(texts))
-    return dict(zip(distinct, encoder.encode(distinct), strict=True)) if distinct else {}
-
-
 @model_type("knowledge", task="knowledge", settings=Settings)
 def knowledge(folder: ModelFolder, _: Settings, loader: ModelLoader) -> StoredKnowledge:
     """Open known triples with their encoder."""
@@ -436,16 +427,8 @@ def own_model(place: str) -> ModelFolder:
         near = [known.name for suffix in TABLES for known in path.parent.glob(f"*{suffix}")]
         raise ModelFolderError(f"{path}: no such file of triples{did_you_mean(path.name, near)}")
     digest = file_sha256(path)
-    card = Card(
-        path.stem,
-        "own-triples",
-        "1",
-        "Triples of your own.",
-        "your own",
-        {path.name: digest},
-        encoder="encoder",
-        settings={"base": BASE},
-    )
+    facts = path.stem, "own-triples", "1", "Triples of your own.", "your own", {path.name: digest}
+    card = Card(*facts, encoder="encoder", settings={"base": BASE})
     return ModelFolder(path.parent, card, digest[:8])
 
 

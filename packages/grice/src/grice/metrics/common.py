@@ -126,9 +126,5 @@ def word_features(
 
 
 def probability(log_odds: float) -> float:
-    """Return the probability of log odds.
-
-    >>> probability(0.0)
-    0.5
-    """
+    """Return the probability of log odds, in double precision."""
     return 1 / (1 + math.exp(-log_odds))

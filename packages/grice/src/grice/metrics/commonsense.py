@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from grice.knowledge.plausibility import TripleHead
     from grice.knowledge.store import KnowledgeBase
     from grice.metrics.declaration import Count, Fraction
-    from grice.models.protocols import Encoder
+    from grice.models.protocols import Encoder, encode_distinct
 
 NEUTRAL = 0.5  # also ACCENT's score of a reply without a triple
 NOT_WHOLE = "no related events in whole clauses about people"
@@ -188,15 +188,13 @@ def nearest_known(
     triples: Sequence[Triple], knowledge: KnowledgeBase, encoder: Encoder
 ) -> list[KnownTail | None]:
     """Return for each triple the known or generated tail most like its own, if there is one."""
-    from grice.knowledge.store import encoded
-
     if not triples:
         return []
     schema = load_schema("atomic2020")
     relations = [triple.relation for triple in triples]
     own = [tail_text(triple.tail, schema[triple.relation]) for triple in triples]
     # A store asks one relation after the other; full batches are a third faster.
-    encoded([*(head_text(triple.head) for triple in triples), *own], encoder)
+    encode_distinct(encoder, [*(head_text(triple.head) for triple in triples), *own])
     if hasattr(knowledge, "best_known"):
         nearest: list[KnownTail | None] = knowledge.best_known(triples)
         return nearest
@@ -205,7 +203,7 @@ def nearest_known(
         [(tail, tail_text(tail.tail, schema[relation])) for tail in tails]
         for relation, tails in zip(relations, given, strict=True)
     ]
-    vectors = encoded([*own, *(text for each in known for _, text in each)], encoder)
+    vectors = encode_distinct(encoder, [*own, *(text for each in known for _, text in each)])
     return [
         max(
             (

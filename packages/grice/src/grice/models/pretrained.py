@@ -194,11 +194,7 @@ class CrossEncoder(Engine):
     """
 
     def __init__(
-        self,
-        folder: ModelFolder,
-        settings: LabelSettings,
-        loader: ModelLoader,
-        network: Network,
+        self, folder: ModelFolder, settings: LabelSettings, loader: ModelLoader, network: Network
     ) -> None:
         if settings.positive not in settings.labels:
             raise ModelFolderError(
@@ -303,10 +299,7 @@ class OnnxEncoder(Engine):
 
 
 onnx_encoder = model_type(
-    "onnx-encoder",
-    task="sentence vectors",
-    settings=OnnxEncoderSettings,
-    convert=keep_checkpoint,
+    "onnx-encoder", task="sentence vectors", settings=OnnxEncoderSettings, convert=keep_checkpoint
 )(OnnxEncoder)
 
 
@@ -331,8 +324,5 @@ class TransformersCausalLM(WindowedLM):
 
 
 transformers_causal_lm = model_type(
-    "transformers-lm",
-    task="likelihood",
-    settings=CausalSettings,
-    convert=keep_checkpoint,
+    "transformers-lm", task="likelihood", settings=CausalSettings, convert=keep_checkpoint
 )(TransformersCausalLM)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, TypeVar, runt
 from grice.errors import ModelFolderError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     import numpy as np
@@ -110,10 +110,10 @@ class Encoder(Reader, Protocol):
         """Return one unit vector (float32) per text; zeros for a text without a word."""
 
 
-def encode_distinct(encoder: Encoder, texts: Sequence[str]) -> dict[str, Vector]:
+def encode_distinct(encoder: Encoder, texts: Iterable[str]) -> dict[str, Vector]:
     """Return the unit vector of each distinct text."""
     distinct = list(dict.fromkeys(texts))
-    return dict(zip(distinct, encoder.encode(distinct), strict=True))
+    return dict(zip(distinct, encoder.encode(distinct), strict=True)) if distinct else {}
 
 
 def check_width(width: int, expected: int, place: Path, encoder: Encoder) -> None:

@@ -245,11 +245,6 @@ def _sharegpt_turn(item: object, otherwise: str) -> Turn:
     return turn(message, otherwise, text=("value",), speaker=("from",))
 
 
-def _has_roles(key: str, items: list[Any]) -> bool:
-    first = items[0] if items else None
-    return key == "messages" or (isinstance(first, dict) and "role" in first)
-
-
 TURNS = JsonLayout(
     name="turns",
     summary="JSON lines with a list of turns: what grice itself writes",
@@ -261,7 +256,9 @@ MESSAGES = JsonLayout(
     name="messages",
     summary="JSON lines with `messages`, each with role and content, as chat interfaces log them",
     keys=("messages", "conversation", "conversations"),
-    holds=_has_roles,
+    holds=lambda key, items: (
+        key == "messages" or any(isinstance(item, dict) and "role" in item for item in items[:1])
+    ),
     turn=_message_turn,
     items="messages with role and content",
 )
@@ -293,10 +290,7 @@ def question_text(texts: Sequence[str]) -> str:
 
 
 def _pair(record: dict[str, Any]) -> tuple[tuple[str, ...], str] | None:
-    """Return the fields of a question, and of its answer; None if one lacks.
-
-    Beside a context, a response is one to the context.
-    """
+    """Return the fields of a question, and of its answer; None if one lacks."""
     question = next((name for name in QUESTIONS if isinstance(record.get(name), str)), None)
     answer = next((name for name in ANSWERS if isinstance(record.get(name), str)), None)
     has_context = any(record.get(name) is not None for name in HISTORY)

@@ -256,16 +256,14 @@ def _is_parlai(line: bytes) -> bool:
     )
 
 
-def _is_dailydialog(line: bytes) -> bool:
-    return b"__eou__" in line and line.lstrip()[:1] != b"{"
-
-
 FORMATS = (
     Format("transcript", "lines such as `Name: text`", _sniff_transcript, _read_transcript),
     Format(
         "dailydialog",
         "DailyDialog: a conversation per line, each turn ended by `__eou__`",
-        lambda prefix: 0.9 * _share(prefix, _is_dailydialog),
+        lambda prefix: (
+            0.9 * _share(prefix, lambda line: b"__eou__" in line and line.lstrip()[:1] != b"{")
+        ),
         partial(grouped, parse=_dailydialog_part),
     ),
     Format(

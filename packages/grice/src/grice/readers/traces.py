@@ -537,28 +537,18 @@ def _read_items(
 
 _SPANS = "OpenTelemetry: traces with GenAI attributes, as OTLP's JSON or a span a line"
 FORMATS = tuple(
-    Format(name, summary, partial(confidence, fits=partial(_fits, is_item=is_item)), read)
-    for name, summary, is_item, read in (
-        (
-            "langfuse",
-            "Langfuse: traces or observations",
-            _is_langfuse,
-            partial(_read_items, LANGFUSE.calls),
-        ),
-        ("langsmith", "LangSmith: runs", _is_langsmith, partial(_read_items, LANGSMITH.calls)),
-        (
-            "mlflow",
-            "MLflow: traces (`Trace.to_json`)",
-            _is_mlflow,
-            partial(_read_items, _mlflow_calls),
-        ),
-        (
-            "openai",
-            "OpenAI: requests beside responses",
-            _is_openai,
-            partial(_read_items, _openai_calls),
-        ),
-        ("phoenix", "Phoenix: spans of its API or data frames", _is_phoenix, _read_spans),
-        ("otel", _SPANS, _is_otel, _read_spans),
+    Format(
+        name,
+        summary,
+        partial(confidence, fits=partial(_fits, is_item=is_item)),
+        partial(_read_items, calls_of) if calls_of else _read_spans,
+    )
+    for name, summary, is_item, calls_of in (
+        ("langfuse", "Langfuse: traces or observations", _is_langfuse, LANGFUSE.calls),
+        ("langsmith", "LangSmith: runs", _is_langsmith, LANGSMITH.calls),
+        ("mlflow", "MLflow: traces (`Trace.to_json`)", _is_mlflow, _mlflow_calls),
+        ("openai", "OpenAI: requests beside responses", _is_openai, _openai_calls),
+        ("phoenix", "Phoenix: spans of its API or data frames", _is_phoenix, None),
+        ("otel", _SPANS, _is_otel, None),
     )
 )

@@ -104,12 +104,8 @@ def _records(blocks: Sequence[Block]) -> Iterator[dict[str, object]]:
                 "kept_given": "; ".join(kept),
                 "ceiling": f"{block.ceiling.value:.6f}" if block.ceiling else "",
                 "caveats": "; ".join(row.caveats),
-                **_bounds(
-                    spearman=row.spearman,
-                    pearson=row.pearson,
-                    kendall=row.kendall,
-                    difference=row.versus,
-                ),
+                **_bounds(**{name: getattr(row, name) for name in FIGURES[:3]}),
+                **_bounds(difference=row.versus),
             }
         for row in block.systems:
             figures = {"spearman": row.system_spearman, "pearson": row.system_pearson}

@@ -121,7 +121,6 @@ def _sets() -> Output:
 
 
 def _block_view(block: Block) -> View:
-    """Show one set and aspect: correlations, partial ones, systems."""
     yield Lines([f"{block.data} · {block.aspect}"], style="bold")
     groups = f" in {plural(block.groups, 'group')}" if block.groups else ""
     about = [f"{block.level} level, {plural(block.items, 'item')}{groups}"]
@@ -280,7 +279,6 @@ def audit(
 
 
 def _wanted(registry: Registry, reference: str, asked: Sequence[str]) -> Sequence[str]:
-    """Return the metrics to audit, which all judge replies."""
     from grice.scoring.api import ENDPOINT, named_preset
 
     if ":" in reference and not reference.startswith(ENDPOINT):

@@ -112,7 +112,6 @@ def add(
 
 
 def _places(models: Mapping[str, Path], more: Iterable[str] = ()) -> Output:
-    """Show the folders of models and their references for options."""
     lines = [f"{name}: {folder}\nuse it as model:{name}\n" for name, folder in models.items()]
     rows = [{"name": name, "folder": str(folder)} for name, folder in models.items()]
     return Output(rows, [*lines, Lines(more)])
@@ -167,8 +166,7 @@ def use(preset: str | None = None) -> Output:
 
 
 models = SimpleNamespace(
-    HELP="list, fetch and choose models",
-    ACTIONS=(list_, get, add, path, rm, use),
+    HELP="list, fetch and choose models", ACTIONS=(list_, get, add, path, rm, use)
 )
 
 SHIPPED = "builtin:atomic"
@@ -258,7 +256,6 @@ def tails(
 
 @contextmanager
 def _opened(kb: str) -> Iterator[tuple[StoredKnowledge, str]]:
-    """Load a knowledge base, and its licence."""
     from grice.knowledge.store import StoredKnowledge
     from grice.models.loader import SCHEMES
 

@@ -262,7 +262,6 @@ def _certain(reviewed: Review, style: str = "") -> Iterator[Lines]:
 
 
 def _turn(value: str, conversation: str, turn: int | None, text: str, reason: str | None) -> Table:
-    """Show a value beside its place and text, and the reason."""
     from grice.text.markup import as_read
 
     place = one_line(conversation if turn is None else f"{conversation} #{turn}")
