@@ -24,6 +24,8 @@ METRIC = re.compile(r"(?:^|\+)([a-z_]+):(\d+)(?=[|+]|$)")
 """A metric with its version, as a signature, or one of several joined by +, begins."""
 FOLDER = re.compile(r"(?<![\w.-])([a-z0-9][\w.-]*)@([0-9a-f]{8})(?![0-9a-f])")
 DATA = re.compile(r"\|on:[^|+]*")
+ON = re.compile(r"\|on:(\w+)(@[0-9a-f]{8})?(?![\w@])")
+"""A set, and the hash of its content if it was recorded."""
 LESS = " less "
 FIRST = re.compile(r"[a-z_]+")
 
@@ -87,9 +89,12 @@ def outdated(
     """Return the outdated figures of a run, each with what differs from what ships.
 
     A figure without a signature has those of its row: a difference, those of its two rows. One of
-    ours that has none either, though its row names a metric, is of an unknown version.
+    ours that has none either, though its row names a metric, is of an unknown version. One of an
+    earlier run, whose set had other content than that of the last run, is outdated as well.
     """
     versions = (ships or shipped()).versions
+    last = [each.signature for each in figures if not each.date]
+    sets = {name: digest for text in last for name, digest in ON.findall(text) if digest}
     by_row: dict[tuple[str, str], dict[str, None]] = {}
     for figure in figures:
         if figure.signature:
@@ -99,6 +104,9 @@ def outdated(
     for figure in figures:
         signatures = [figure.signature] if figure.signature else _of_rows(figure, by_row)
         differ = dict.fromkeys(each for text in signatures for each in changes(text, ships))
+        for name, digest in (pair for text in signatures for pair in ON.findall(text)):
+            if figure.date and sets.get(name, digest) != digest:
+                differ[Change(f"{name}{digest}", f"{name}{sets[name]}")] = None
         named = FIRST.match(figure.metric or figure.row)
         if not signatures and figure.kind == "ours" and named and named[0] in versions:
             differ[Change(f"{named[0]} {UNKNOWN}", f"{named[0]} {versions[named[0]]}")] = None
@@ -257,9 +265,10 @@ def _line(figure: Figure, mark: str) -> str:
     what = f"{figure.measure} on {_cell(figure.on)}" if figure.on else figure.measure
     remarks = [_difference(figure), _cell(figure.why) if figure.kind == "ours" else ""]
     remark = "; ".join(filter(None, remarks)) if figure.verdict else ""
-    verdict = (figure.verdict or "") + (f" ({remark})" if remark else "")
-    if figure.date:
-        verdict = f"{verdict}; measured {figure.date}".removeprefix("; ")
+    share = f"{100 * figure.trained:.1f} % of the texts seen in training"
+    parts = [(figure.verdict or "") + (f" ({remark})" if remark else "")]
+    parts += [share] * (figure.trained >= 0.0005) + [f"measured {figure.date}"] * bool(figure.date)
+    verdict = "; ".join(filter(None, parts))
     return f"| {name} | {what} | {value} | {bounds} | {figure.n or ''} | {printed} | {verdict} |"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -214,11 +215,12 @@ def turn_columns(
     scored = turn_scores(context, (*ours, *BASELINES), talks)
     values = {name: list(turn_values(name, scores, talks)) for name, scores in scored.items()}
     values |= trivial_orders(context, talks)
-    signatures = {name: f"{context.grader(name)[1][name]}|on:{on}" for name in scored}
+    data = f"{on}@{sha256(msgspec.json.encode(talks)).hexdigest()[:8]}"
+    signatures = {name: f"{context.grader(name)[1][name]}|on:{data}" for name in scored}
     trained = {name: context.trained_share(name, seen_as or on) for name in ours}
     for name, identity, order in review_values(scored, talks) if orders else ():
         values[name], ours[name] = order, ""
-        signatures[name] = f"{identity}|on:{on}"
+        signatures[name] = f"{identity}|on:{data}"
     return Columns(values, ours, signatures, trained)
 
 

@@ -8,6 +8,7 @@ the first tenth of the turns is the lift, the precision there over the share of 
 
 The set may train shipped weights, and some have seen it. Three of ten conversations, chosen by the
 checksum of their id, are for validation, and only these are measured here; the others may train.
+Turns whose text is in ConvAI 2017, which trains (most are of the chatbot CIC), are left out.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ from grice_research.benches._turns import (
 )
 from grice_research.context import BenchContext
 from grice_research.figures import DIFFERENCE, Figure
+from grice_research.training_texts import WORDS, normalised
 
 __all__ = ["FILE", "TRIVIAL", "is_validation", "measure", "read_voted"]
 
@@ -41,6 +43,7 @@ PAPER = "Higashinaka et al., Overview of Dialogue Breakdown Detection Challenge 
 
 FILE = "dbdc3/dbdc3_dev.jsonl.gz"
 SOURCE = "github.com/dbd-challenge/dbdc3 (MIT)"
+TRAINING = "convai2017/convai2017.jsonl.gz"
 ON = "breakdown"
 WITHIN, RANKS = "AUC within chatbots", "spearman within chatbots"
 
@@ -53,6 +56,7 @@ class Voted(NamedTuple):
     mean: list[float]
     system: list[str]
     conversation: list[str]
+    judged: int  # how many turns people voted on
 
 
 def is_validation(conversation: str) -> bool:
@@ -62,27 +66,42 @@ def is_validation(conversation: str) -> bool:
 
 def read_voted(folder: Path) -> Voted:
     """Return the turns of the validation part with what people voted."""
-    voted = Voted([], [], [], [], [])
-    for record in marked_lines(folder, FILE, SOURCE):
+    voted, judged = Voted([], [], [], [], [], 0), 0
+    records = list(marked_lines(folder, FILE, SOURCE))
+    learned = {
+        normalised(turn["text"])
+        for row in marked_lines(folder, TRAINING, "github.com/DeepPavlov/convai (Apache 2.0)")
+        for turn in row["turns"] * (not row["meta"]["amt50"])
+    }
+    for record in records:
         if not is_validation(record["id"]):
             continue
         turns = tuple(Turn(turn["speaker"], turn["text"]) for turn in record["turns"])
-        places = tuple(label["turn"] for label in record["labels"])
-        voted.talks.append(Conversation(record["id"], turns, targets=places))
-        for label in record["labels"]:
+        labels = [
+            label
+            for label in record["labels"]
+            if len(turns[label["turn"]].text.split()) < WORDS
+            or normalised(turns[label["turn"]].text) not in learned
+        ]
+        judged += len(record["labels"])
+        if places := tuple(label["turn"] for label in labels):
+            voted.talks.append(Conversation(record["id"], turns, targets=places))
+        for label in labels:
             none, possible, breakdown = (label[vote] for vote in "OTX")
             voted.majority.append(float(breakdown > max(none, possible)))
             voted.mean.append((breakdown + possible / 2) / (none + possible + breakdown))
             voted.system.append(record["system"])
             voted.conversation.append(record["id"])
-    return voted
+    return voted._replace(judged=judged)
 
 
 def measure(context: BenchContext) -> Iterator[Figure]:
     """Yield how well each metric and baseline sees breakdowns, and how far metrics are above."""
     voted = read_voted(context.folder)
     columns = turn_columns(context, voted.talks, "dbdc3")
-    groups, why = voted.conversation, f"of {len(voted.majority)} turns are breakdowns"
+    left_out = f"{voted.judged - len(voted.majority)} turns of ConvAI 2017, which trains, left out"
+    groups = voted.conversation
+    why = f"of {len(voted.majority)} turns are breakdowns; {left_out}"
     yield from area_rows(
         columns,
         voted.majority,

@@ -7,6 +7,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from grice_research.benches.breakdowns import FILE as BREAKDOWNS
+from grice_research.benches.breakdowns import is_validation
 from grice_research.recipes.common import rows_of, strings_in
 from grice_research.training_texts import normalised as normalise
 
@@ -86,20 +88,21 @@ def read_dialogues(data: Path) -> Iterator[Dialogue]:
                 yield _dialogue(source, row)
 
 
-EVALUATED = ("accent_deco", "dailydialog_plusplus", "deam", "predictive_engagement", "rated",
-             "topical_chat/test", "wow_plus_plus")  # fmt: skip
+EVALUATED = ("abc_eval", "accent_deco", "dailydialog_plusplus", "deam", "predictive_engagement",
+             "rated", "topical_chat/test", "wow_plus_plus")  # fmt: skip
 """Folders, or beginnings of file names, of the sets that metrics are measured on."""
 
 
 def evaluated_texts(data: Path) -> set[str]:
-    """Return the normalised form of every text of the evaluated sets, histories included."""
+    """Return the normalised texts of the evaluated sets, with those of breakdowns measured on."""
     files = [
         path
         for place in EVALUATED
         for path in sorted({*data.glob(f"{place}/*.jsonl*"), *data.glob(f"{place}*.jsonl*")})
     ]
-    texts = {normalise(text) for path in files for row in rows_of(path) for text in strings_in(row)}
-    return texts - {""}
+    rows = [row for path in files for row in rows_of(path)]
+    rows += [row for row in rows_of(data / BREAKDOWNS) if is_validation(row["id"])]
+    return {normalise(text) for row in rows for text in strings_in(row)} - {""}
 
 
 def spoken_texts(data: Path, names: Iterable[str]) -> Iterator[str]:

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from zlib import crc32
 
-from grice_research.benches.breakdowns import FILE as BREAKDOWNS
 from grice_research.benches.breakdowns import is_validation
 from grice_research.benches.minimal_pairs import read_pairs
 from grice_research.recipes.common import rows_of
@@ -164,9 +163,6 @@ def chatbot_items(data: Path) -> list[Item]:
 def evaluated(data: Path) -> set[str]:
     """Return the normalised texts of the sets that the heads are measured on."""
     texts = evaluated_texts(data)
-    talks = [talk for path in (data / "abc_eval").glob("*.jsonl.gz") for talk in rows_of(path)]
-    talks += [talk for talk in rows_of(data / BREAKDOWNS) if is_validation(talk["id"])]
-    texts |= {turn["text"] for talk in talks for turn in talk["turns"]}
     texts |= {text for pair in read_pairs() for text in (*pair.history, pair.good, pair.bad)}
     return set(map(normalise, texts))
 
