@@ -438,9 +438,11 @@ def test_the_command_prints_its_address_answers_to_any_name_and_ends_normally_by
         [sys.executable, "-m", "grice", *words], stderr=subprocess.PIPE, text=True
     )
     with service:
-        begun = service.stderr.readline()
-        port = re.search(r"http://0\.0\.0\.0:(\d+) \(the live page\)", begun)[1]
-        sent = "GET /health/live HTTP/1.0\r\nHost: evil.example\r\n\r\n"
-        assert b" 200 " in received(connected(port, sent))
-        service.terminate()
+        try:
+            begun = service.stderr.readline()
+            port = re.search(r"http://0\.0\.0\.0:(\d+) \(the live page\)", begun)[1]
+            sent = "GET /health/live HTTP/1.0\r\nHost: evil.example\r\n\r\n"
+            assert b" 200 " in received(connected(port, sent))
+        finally:
+            service.terminate()
         assert service.wait(20) == 0
