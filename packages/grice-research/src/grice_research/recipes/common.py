@@ -170,6 +170,16 @@ class Steps:
         return loss.item()
 
 
+def perceptron(
+    inputs: int, hidden: int, outputs: int, *, drop: float = 0.0, drop_in: float = 0.0
+) -> torch.nn.Sequential:
+    """Return a network with one hidden layer, and dropout before each of its two layers."""
+    from torch import nn
+
+    first, last = nn.Linear(inputs, hidden), nn.Linear(hidden, outputs)
+    return nn.Sequential(nn.Dropout(drop_in), first, nn.ReLU(), nn.Dropout(drop), last)
+
+
 def layers_of(network: torch.nn.Module) -> list[tuple[NDArray[np.float32], NDArray[np.float32]]]:
     """Return weights (inputs, outputs) and biases of all linear layers, as ``Mlp`` has them."""
     import torch

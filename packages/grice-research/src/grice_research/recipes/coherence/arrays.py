@@ -26,7 +26,7 @@ from grice.models.turn_features import (
     verbatim_features,
 )
 from grice_research.recipes.coherence.data import WORDED, Rated, Sample, only_weighs, said_again
-from grice_research.recipes.common import Steps, VectorStore, layers_of
+from grice_research.recipes.common import Steps, VectorStore, layers_of, perceptron
 
 AXES = 160  # principal axes of the turns that the networks read
 SINGLE, DOUBLE = 2**16, 2**20  # sizes of the tables of words and of neighbours
@@ -346,8 +346,8 @@ def _odds(net: nn.Sequential, turns: _Turns) -> NDArray[np.float32]:
 def _fitted(turns: _Turns, chosen: NDArray[np.int64], seed: int) -> nn.Sequential:
     torch.manual_seed(seed)
     draw = np.random.default_rng(seed)
-    net = nn.Sequential(nn.Dropout(DROPPED_IN), nn.Linear(turns.read.shape[1], HIDDEN), nn.ReLU(),
-                        nn.Dropout(DROPPED), nn.Linear(HIDDEN, ALONE))  # fmt: skip
+    size = turns.read.shape[1]
+    net = perceptron(size, HIDDEN, ALONE, drop=DROPPED, drop_in=DROPPED_IN)
     step = Steps(net.parameters(), RATE, DECAYED, EPOCHS * (len(chosen) // BATCH))
     liked = np.zeros(len(turns.sizes), np.float32)
     left = without_length(turns.quality[chosen], turns.sizes[chosen])

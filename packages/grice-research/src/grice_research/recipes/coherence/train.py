@@ -49,12 +49,12 @@ SEEDS = (0, 1, 2)
 STEPS = ("samples", "encode", "alone", "prepare", "fit", "bundle")
 
 
-def samples(data: Path, most: int, workers: int) -> None:
+def samples(data: Path, most: int) -> None:
     """Break the conversations and keep them with the rated ones."""
     whole = intact(data)[:most]
     shown = [sample for sample in whole if not sample.held_out]
     held = [sample for sample in whole if sample.held_out]
-    bad = broken(shown, TRAINED, 100, workers)
+    bad = broken(shown, TRAINED, 100)
     # The words of a half are enough for the single kinds, and halve what is to be encoded.
     half = {(each.source, each.id) for each in shown[::2]}
     bad = [each for each in bad if each.kind not in WORDED or (each.source, each.id) in half]
@@ -62,7 +62,7 @@ def samples(data: Path, most: int, workers: int) -> None:
         "train": shown,
         "held": held,
         "broken": bad,
-        "held_broken": broken(held, (*HELD_OUT_KINDS, "deam"), 900, workers),
+        "held_broken": broken(held, (*HELD_OUT_KINDS, "deam"), 900),
         "rated": list(rated(data)),
     }
     WORK.mkdir(parents=True, exist_ok=True)
@@ -76,18 +76,17 @@ def made() -> dict[str, Any]:
     return unpickled
 
 
-def encode(part: int, of: int) -> None:
-    """Encode every distinct turn that the relevance recipe has not encoded yet, or a part."""
+def encode() -> None:
+    """Encode every distinct turn that the relevance recipe has not encoded yet."""
     gathered = [sample for group in made().values() for sample in group]
     gathered += [*weighing(made()), *said_again(made()["held"])]
     texts = {text for sample in gathered for text in sample.turns}
-    for folder in (RELEVANCE, *sorted(WORK.glob("vectors?"))):
-        texts -= VectorStore(folder).index.keys()
-    VectorStore(WORK / f"vectors{part}").add(sorted(texts)[part::of], exact_encoder())
+    texts -= VectorStore(RELEVANCE).index.keys()
+    VectorStore(WORK / "vectors0").add(texts, exact_encoder())
 
 
 def vectors() -> Vectors:
-    return Vectors.of([VectorStore(RELEVANCE), *map(VectorStore, sorted(WORK.glob("vectors?")))])
+    return Vectors.of([VectorStore(RELEVANCE), VectorStore(WORK / "vectors0")])
 
 
 def towers() -> Towers:
@@ -106,17 +105,12 @@ def main() -> None:
     parser = parser_of(__doc__)
     parser.add_argument("step", choices=STEPS)
     parser.add_argument("--most", type=int, default=10**9, help="conversations, for a quick run")
-    parser.add_argument("--workers", type=int, default=2, help="processes that break them")
-    parser.add_argument("--part", type=int, default=0, help="which part to encode, from 0")
-    parser.add_argument("--of", type=int, default=1, help="how many parts there are")
-    parser.add_argument("--seed", type=int, choices=SEEDS, help="one of the three only")
-    parser.add_argument("--threads", type=int, default=1)
     arguments = parser.parse_args()
-    torch.set_num_threads(arguments.threads)
+    torch.set_num_threads(1)
     if arguments.step == "samples":
-        samples(arguments.data, arguments.most, arguments.workers)
+        samples(arguments.data, arguments.most)
     elif arguments.step == "encode":
-        encode(arguments.part, arguments.of)
+        encode()
     elif arguments.step == "alone":
         fit_alone(made()["rated"], vectors(), WORK / "alone.pickle")
     elif arguments.step == "prepare":
@@ -124,7 +118,7 @@ def main() -> None:
         prepare(made(), Maker(vectors(), towers(), alone), WORK)
     elif arguments.step == "fit":
         given = prepared()
-        for seed in SEEDS if arguments.seed is None else [arguments.seed]:
+        for seed in SEEDS:
             out = WORK / f"seed{seed}.pt"
             if not out.exists():
                 net = train(given, seed)

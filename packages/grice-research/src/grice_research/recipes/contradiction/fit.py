@@ -36,6 +36,7 @@ from grice_research.recipes.common import (
     figure_of,
     layers_of,
     parser_of,
+    perceptron,
     rows_of,
     table_of,
     update_card,
@@ -254,16 +255,9 @@ class Attention(nn.Module):
         wide = PROJECTED + FLAGS
         self.project = nn.Sequential(nn.Linear(dimensions, PROJECTED))
         self.attend = nn.Sequential(nn.Dropout(DROPOUT), nn.Linear(wide, HIDDEN))
-        self.compare = nn.Sequential(
-            nn.Dropout(DROPOUT),
-            nn.Linear(4 * PROJECTED + 2 * FLAGS, HIDDEN),
-            nn.ReLU(),
-            nn.Dropout(DROPOUT),
-            nn.Linear(HIDDEN, HIDDEN),
-        )
-        self.decide = nn.Sequential(
-            nn.Dropout(DROPOUT), nn.Linear(4 * HIDDEN, HIDDEN), nn.ReLU(), nn.Linear(HIDDEN, 1)
-        )
+        joined = 4 * PROJECTED + 2 * FLAGS
+        self.compare = perceptron(joined, HIDDEN, HIDDEN, drop=DROPOUT, drop_in=DROPOUT)
+        self.decide = perceptron(4 * HIDDEN, HIDDEN, 1, drop_in=DROPOUT)
 
     def forward(self, premise: Side, hypothesis: Side) -> torch.Tensor:
         same = hypothesis.words[:, :, None] == premise.words[:, None, :]

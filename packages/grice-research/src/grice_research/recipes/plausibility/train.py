@@ -23,6 +23,7 @@ from grice_research.recipes.common import (
     exact_encoder,
     layers_of,
     parser_of,
+    perceptron,
     update_card,
 )
 from grice_research.recipes.plausibility.data import (
@@ -171,13 +172,8 @@ def fit_relations(
     torch.manual_seed(seed)
     random = np.random.default_rng(seed)
     classes = len(ACCENT) + 1
-    model = nn.Sequential(
-        nn.Dropout(0.1),
-        nn.Linear(4 * vectors.shape[1] + 1, RELATIONS_HIDDEN),
-        nn.ReLU(),
-        nn.Dropout(0.2),
-        nn.Linear(RELATIONS_HIDDEN, classes),
-    )
+    inputs = 4 * vectors.shape[1] + 1
+    model = perceptron(inputs, RELATIONS_HIDDEN, classes, drop=0.2, drop_in=0.1)
     step = Steps(model.parameters(), RELATIONS_RATE, 0.05, STEPS, pct_start=0.1)
     pools = [np.flatnonzero(kinds == k) for k in range(classes)]
     share = np.full(classes, 0.5 / (classes - 1))

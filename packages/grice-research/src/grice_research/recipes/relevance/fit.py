@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from grice.models.ranker import history_summary, pair_features
-from grice_research.recipes.common import Steps, auc, layers_of
+from grice_research.recipes.common import Steps, auc, layers_of, perceptron
 from grice_research.recipes.relevance.examples import Examples, Mix, draw_negatives, shorten
 from grice_research.training.logistic import fit_logistic
 
@@ -142,9 +142,7 @@ def _learned(material: Material, read: Reader, seed: int) -> tuple[nn.Sequential
     torch.manual_seed(seed)
     rng = np.random.default_rng(seed)
     inputs = read(material.valid.history[:1], material.valid.reply[:1]).shape[1]
-    net = nn.Sequential(
-        nn.Linear(inputs, HEAD_HIDDEN), nn.ReLU(), nn.Dropout(DROPOUT), nn.Linear(HEAD_HIDDEN, 1)
-    )
+    net = perceptron(inputs, HEAD_HIDDEN, 1, drop=DROPOUT)
     take = Steps(net.parameters(), RATE, WEIGHT_DECAY)
     steps = EPOCHS * (PER_EPOCH // BATCH)
     step, began = 0, time.monotonic()

@@ -14,7 +14,7 @@ from scipy.optimize import minimize
 from scipy.special import expit
 
 import grice
-from grice.data import Conversation, FeatureEvidence, Score, Turn, json_line
+from grice.data import Conversation, Score, Turn, json_line
 from grice.evaluation.review import observed
 from grice.scoring.api import Grader
 from grice_research.benches import abc_eval, breakdowns
@@ -194,43 +194,24 @@ WINDOW = 20
 """Conversations scored at once; a run that is stopped goes on from the answers of its models."""
 
 
-class Asked(NamedTuple):
-    metric: str
-    flaw: str
-    feature: str = ""
-
-
-def columns_of(
-    marked: Sequence[Marked], asked: Sequence[Asked], preset: str
-) -> NDArray[np.float64]:
-    """Return what each witness says of each turn; NaN where it says nothing."""
-    metrics = list(dict.fromkeys(question.metric for question in asked))
+def column_of(marked: Sequence[Marked], metric: str, preset: str) -> Floats:
+    """Return what a witness says of each turn; NaN where it says nothing."""
     folder = work_folder("review")
     folder.mkdir(parents=True, exist_ok=True)
     talks = {turn.talk.id: turn.talk for turn in marked}
     turns: dict[str, list[int]] = {}
     for turn in marked:
         turns.setdefault(turn.talk.id, []).append(turn.turn)
-    seen: dict[tuple[str, int], dict[str, Score]] = {}
-    with grice.load(*metrics, workers=1, cache=folder / "cache", models=preset) as grader:
-        for metric in metrics:
-            file = folder / f"{metric}.jsonl"
-            groups = _scored(grader, metric, list(talks.values()), file)
-            for name, wanted in turns.items():
-                for turn, what in observed(groups[name], wanted).items():
-                    seen.setdefault((name, turn), {}).update(what)
-    rows = [seen.get((turn.talk.id, turn.turn), {}) for turn in marked]
-    return np.array([[_figure(row, question) for question in asked] for row in rows], np.float64)
-
-
-def _figure(seen: dict[str, Score], asked: Asked) -> float:
-    score = seen.get(asked.metric)
-    if score is None or score.value is None:
-        return np.nan
-    if not asked.feature:
-        return score.value
-    features = (piece for piece in score.evidence if isinstance(piece, FeatureEvidence))
-    return next((piece.value for piece in features if piece.name == asked.feature), np.nan)
+    with grice.load(metric, workers=1, cache=folder / "cache", models=preset) as grader:
+        groups = _scored(grader, metric, list(talks.values()), folder / f"{metric}.jsonl")
+    seen = {
+        (name, turn): what.get(metric)
+        for name, wanted in turns.items()
+        for turn, what in observed(groups[name], wanted).items()
+    }
+    scores = (seen.get((turn.talk.id, turn.turn)) for turn in marked)
+    values = [None if score is None else score.value for score in scores]
+    return np.array([np.nan if value is None else value for value in values])
 
 
 def _scored(

@@ -26,9 +26,8 @@ from grice_research.recipes.common import figure_of, parser_of, update_card
 from grice_research.recipes.review.data import (
     LOGS,
     PAIRS,
-    Asked,
     Marked,
-    columns_of,
+    column_of,
     fit,
     read_marked,
     standardised,
@@ -151,7 +150,7 @@ def quality_of(table: Table, equality: float, command: str) -> Iterator[dict[str
 
 
 def stack_of(
-    table: Table, asked: Sequence[Asked], models: dict[str, str], equality: float
+    table: Table, metrics: Sequence[str], models: dict[str, str], equality: float
 ) -> Stack:
     """Return the weights on all turns, with a scale and an intercept that are calibrated.
 
@@ -166,15 +165,11 @@ def stack_of(
     slope, intercepts = fit(odds[:, None], alike[:, None], flawed, alike)
     factor, intercept = float(slope[0]), float(intercepts[0])
     witnesses = tuple(
-        Feature(question.metric, question.flaw, *_rounded(center, scale, factor * own))
-        for question, center, scale, own in zip(asked, centers, scales, weights, strict=True)
+        Feature(name, FLAWS[name], *(round(float(v), 4) for v in (center, scale, factor * own)))
+        for name, center, scale, own in zip(metrics, centers, scales, weights, strict=True)
         if own > 0
     )
     return Stack(round(intercept, 4), witnesses, models)
-
-
-def _rounded(*values: float) -> list[float]:
-    return [round(float(value), 4) for value in values]
 
 
 def main() -> None:
@@ -182,22 +177,21 @@ def main() -> None:
     parser.add_argument("--models", choices=tuple(WITNESSES), default="small")
     parser.add_argument("--dry", action="store_true", help="write nothing")
     given = parser.parse_args()
-    asked = [Asked(name, FLAWS[name]) for name in WITNESSES[given.models]]
+    metrics = WITNESSES[given.models]
     marked = read_marked(given.data)
-    columns = np.full((len(marked), len(asked)), np.nan)
+    columns = np.full((len(marked), len(metrics)), np.nan)
     pairs = np.array([turn.corpus == PAIRS for turn in marked])
-    for place, question in enumerate(asked):
+    for place, name in enumerate(metrics):
         # The heads of sensibleness know the hand that wrote the pairs: they count as silent there.
-        rows = np.flatnonzero(~pairs) if question.metric == SENSE else np.arange(len(marked))
-        turns = [marked[row] for row in rows]
-        columns[rows, place] = columns_of(turns, [question], given.models)[:, 0]
+        rows = np.flatnonzero(~pairs) if name == SENSE else np.arange(len(marked))
+        columns[rows, place] = column_of([marked[row] for row in rows], name, given.models)
     table = table_of(marked, columns)
     equality = chosen_equality(table)
     command = f"python -m grice_research.recipes.review.fit --models {given.models}"
     figures = list(quality_of(table, equality, command))
     for figure in figures:
         print(json.dumps(figure))
-    stack = stack_of(table, asked, MODELS[given.models], equality)
+    stack = stack_of(table, metrics, MODELS[given.models], equality)
     print(json.dumps({"equality": equality}), msgspec.json.encode(stack).decode())
     if not given.dry:
         folder = SHIPPED_MODELS / f"review-{given.models}"

@@ -26,6 +26,7 @@ from grice_research.recipes.common import (
     Steps,
     exact_encoder,
     layers_of,
+    perceptron,
     rows_of,
     table_of,
     write_rows,
@@ -238,7 +239,7 @@ def features(rows: list[Row], names: Names) -> tuple[NDArray[Any], ...]:
     return np.concatenate(xs), np.array(tags), np.array(nouns, np.float32)
 
 
-def tag(options: Namespace) -> None:
+def tag(_: Namespace) -> None:
     """Train the tagger on the teachers' labels.
 
     Each teacher's entities are an equal part of the loss, once the rules for dates and events have
@@ -248,7 +249,6 @@ def tag(options: Namespace) -> None:
     import torch
     from torch.nn import functional
 
-    del options
     torch.set_num_threads(1)
     rows, *others = (list(rows_of(WORK / file)) for file in LABELLED)
     for row, *more in zip(rows, *others, strict=True):
@@ -262,12 +262,7 @@ def tag(options: Namespace) -> None:
     )
     print(f"{len(rows):,} sentences; words: {len(train[1]):,}")
     torch.manual_seed(0)
-    network = torch.nn.Sequential(
-        torch.nn.Linear(train[0].shape[1], 160),
-        torch.nn.ReLU(),
-        torch.nn.Dropout(0.2),
-        torch.nn.Linear(160, 2 * COUNT + 2),
-    )
+    network = perceptron(train[0].shape[1], 160, 2 * COUNT + 2, drop=0.2)
     step, rate, best = Steps(network.parameters(), 1e-3, 0.01), 1e-3, -1.0
     for epoch in range(8):
         network.train()
@@ -295,11 +290,10 @@ def tag(options: Namespace) -> None:
             Mlp(layers_of(network)).save(WORK / "tagger.npz")
 
 
-def clauses(options: Namespace) -> None:
+def clauses(_: Namespace) -> None:
     """Train what finds the predicate of yes/no questions; one in eight chooses the epoch."""
     import torch
 
-    del options
     torch.set_num_threads(1)
     torch.manual_seed(0)
     rows = list(rows_of(WORK / "questions.jsonl"))
@@ -313,12 +307,7 @@ def clauses(options: Namespace) -> None:
             held = zlib.crc32(row["text"].encode()) % 8 == 0
             sets[held].append((x[heads], at[0]))
     train, valid = sets[False], sets[True]
-    network = torch.nn.Sequential(
-        torch.nn.Linear(train[0][0].shape[1], 64),
-        torch.nn.ReLU(),
-        torch.nn.Dropout(0.2),
-        torch.nn.Linear(64, 1),
-    )
+    network = perceptron(train[0][0].shape[1], 64, 1, drop=0.2)
     step, best = Steps(network.parameters(), 1e-3, 0.01), -1.0
     for epoch in range(12):
         network.train()

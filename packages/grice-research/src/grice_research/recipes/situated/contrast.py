@@ -22,7 +22,14 @@ from numpy.typing import NDArray
 from grice.knowledge.plausibility import Bilinear
 from grice.models.mlp import Mlp
 from grice_research.places import work_folder
-from grice_research.recipes.common import Steps, exact_encoder, layers_of, rows_of, write_rows
+from grice_research.recipes.common import (
+    Steps,
+    exact_encoder,
+    layers_of,
+    perceptron,
+    rows_of,
+    write_rows,
+)
 from grice_research.recipes.situated.context import (
     context_tagger,
     hidden,
@@ -146,9 +153,8 @@ def encode_all(texts: list[str], workers: int = WORKERS) -> NDArray[np.float16]:
         return np.concatenate(list(pool.map(_encode, parts)))
 
 
-def encode(options: Namespace) -> None:
+def encode(_: Namespace) -> None:
     """Encode sentences and entities of the facts."""
-    del options
     rows = list(rows_of(WORK / "facts.jsonl"))
     of_wordnet = [row for row in rows if row[0].startswith("wordnet")]
     random.Random(0).shuffle(of_wordnet)
@@ -230,12 +236,11 @@ def close_pairs(
     return pairs
 
 
-def fit(options: Namespace) -> None:
+def fit(_: Namespace) -> None:
     """Fit the bilinear form of place and time.
 
     Held out are all facts of a sixth of the entities: they choose the epoch and the seed.
     """
-    del options
     torch.set_num_threads(1)
     packed = np.load(WORK / "facts.npz")
     rows = list(rows_of(WORK / "kept.jsonl"))
@@ -317,9 +322,8 @@ def salad(text: str, rng: random.Random) -> str:
     return sentence[:1].upper() + sentence[1:] + "." if rng.random() < 0.6 else sentence + "."
 
 
-def fluency(options: Namespace) -> None:
+def fluency(_: Namespace) -> None:
     """Fit the check that a text is a sentence and no list of the words of one."""
-    del options
     torch.set_num_threads(1)
     torch.manual_seed(0)
     rng = random.Random(0)
@@ -331,9 +335,7 @@ def fluency(options: Namespace) -> None:
     x = torch.from_numpy(encode_all(good + bad).astype(np.float32))
     y = torch.tensor([1.0] * len(good) + [0.0] * len(bad))
     held = torch.tensor([zlib.crc32(text.encode()) % 8 == 0 for text in good] * 2)
-    network = torch.nn.Sequential(
-        torch.nn.Linear(x.shape[1], 64), torch.nn.ReLU(), torch.nn.Linear(64, 1)
-    )
+    network = perceptron(x.shape[1], 64, 1)
     step = Steps(network.parameters(), 5e-3, 0.01)
     rows = torch.nonzero(~held)[:, 0]
     for epoch in range(25):
@@ -360,13 +362,12 @@ def mark(statements: list[Statement]) -> list[Marked]:
     return mark_statements(statements, context_tagger())[0]
 
 
-def group(options: Namespace) -> None:
+def group(_: Namespace) -> None:
     """Fit what says whether two keywords share a sentence.
 
     Pairs are mined from the facts as the pipeline mines them; a seventh of the statements is held
     out with every pair they are in.
     """
-    del options
     torch.set_num_threads(1)
     torch.manual_seed(0)
     given = short_facts("creak", "strategyqa-fact")
@@ -394,12 +395,7 @@ def group(options: Namespace) -> None:
                 sets[all(out)].append((pair_features(known[a], known[b]), same))
     (x, y), (vx, vy) = (map(np.array, zip(*sets[part], strict=True)) for part in (False, True))
     print(f"{len(y):,} pairs of keywords train, {len(vy):,} are held out", flush=True)
-    network = torch.nn.Sequential(
-        torch.nn.Linear(x.shape[1], 64),
-        torch.nn.ReLU(),
-        torch.nn.Dropout(0.3),
-        torch.nn.Linear(64, 1),
-    )
+    network = perceptron(x.shape[1], 64, 1, drop=0.3)
     step, best = Steps(network.parameters(), 5e-4, 0.1), -1.0
     for epoch in range(8):
         network.train()
@@ -417,13 +413,12 @@ def group(options: Namespace) -> None:
             Mlp(layers_of(network)).save(WORK / "together.npz")
 
 
-def templates(options: Namespace) -> None:
+def templates(_: Namespace) -> None:
     """Write the training statements that the embedded baseline takes whole.
 
     They are of people (claims, facts, statements), no questions and no glosses, short enough, with
     two to five keywords, at least one of them a common noun.
     """
-    del options
     kept: dict[str, Template] = {}
     for marked in mark(short_facts("creak", "strategyqa-fact", "csqa2")):
         labels = {e.text: CONTEXTS.get(e.label, "") for e in marked.entities}

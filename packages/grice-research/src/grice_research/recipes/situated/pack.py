@@ -44,8 +44,7 @@ def figures() -> dict[str, list[dict[str, Any]]]:
     return quality
 
 
-def pack(options: Namespace) -> None:
-    del options
+def pack(_: Namespace) -> None:
     labelled = (row for file in ("labels", "questions") for row in rows_of(WORK / f"{file}.jsonl"))
     texts = {
         "context": [row["text"] for row in labelled],
