@@ -101,6 +101,13 @@ def cider_folder(data_folder: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
+def dialogues(cider_folder: Path) -> Any:
+    """The released dialogues of CIDER."""
+    files = pytest.importorskip("grice_tasks.cider.files")
+    return files.read_dialogues(cider_folder / "dialogues.jsonl.gz").dialogues
+
+
+@pytest.fixture(scope="session")
 def exact_models() -> Iterator[ModelLoader]:
     """Models in float32, without a cache."""
     with ModelLoader(mode="exact", workers=1, cache=None) as models:

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 
 from grice_research.triplets.cider import read_items
-from grice_tasks.cider.files import read_dialogues
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -14,11 +13,6 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker("research")
-
-
-@pytest.fixture(scope="session")
-def dialogues(cider_folder):
-    return read_dialogues(cider_folder / "dialogues.jsonl.gz").dialogues
 
 
 @pytest.fixture(scope="session")

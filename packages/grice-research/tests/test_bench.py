@@ -16,7 +16,7 @@ from grice.stats.estimate import Estimate
 from grice_research import benches
 from grice_research.context import BenchContext, measured
 from grice_research.figures import VERDICTS, Figure, figure, figures
-from grice_research.pages import UNKNOWN, bench_page, index_page
+from grice_research.pages import UNKNOWN, bench_page
 from grice_research.published import Bench, Table, Task, bench_names, load_bench, printed
 from grice_research.runs import merged, read_runs, write_run
 
@@ -236,8 +236,6 @@ def test_records_in_the_repository_say_what_the_tables_say():
                 assert each.published == printed[key]
         page = folder.joinpath(f"{run.bench}.md").read_text()
         assert UNKNOWN not in page, "a bench signs the rows of metrics"
-    page = folder.with_name("results.md").read_text()
-    assert page == index_page(read_runs(folder), "results"), "run make docs"
 
 
 @pytest.mark.data

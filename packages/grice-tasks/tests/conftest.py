@@ -1,6 +1,5 @@
 import pytest
 
-from grice_tasks.cider.files import read_dialogues
 from grice_tasks.situatedgen.records import Sample
 
 
@@ -8,11 +7,6 @@ def part(data_folder, name):
     if not (data_folder / name).is_dir():
         pytest.skip(f"GRICE_DATA holds no {name}")
     return data_folder / name
-
-
-@pytest.fixture(scope="session")
-def dialogues(cider_folder):
-    return read_dialogues(cider_folder / "dialogues.jsonl.gz").dialogues
 
 
 @pytest.fixture(scope="session")

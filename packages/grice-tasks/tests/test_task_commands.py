@@ -1,24 +1,12 @@
 import json
-import re
 
 import pytest
 
-from grice.cli import command_parser, find_commands, main
-from grice.cli.derive import leaves
-from report_trial import EVIL, assert_allows_by_hash
+from grice.cli import main
+from report_trial import EVIL, RAW, STEERING, assert_allows_by_hash
 
-STEERING = "\x7f\x85\x9b31m\u061c\u200e\u202e\u2066\u2028"
 NAME = f"odd {STEERING} \x1b[31m\x1b]0;owned\x07 name"
 """A name that a stranger chose, with control sequences and marks of direction."""
-RAW = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
-
-
-LEAVES = {
-    " ".join(words): parser
-    for name, entry in find_commands().items()
-    if entry.value.startswith("grice_tasks.")
-    for words, parser in leaves(command_parser([name]).commands()[name], name)
-}
 
 
 def write(folder, **records):
@@ -33,31 +21,11 @@ def run(command, places):
     return main([places.get(word, word) for word in command.split()])
 
 
-def test_every_task_has_a_command():
-    assert {name.split()[0] for name in LEAVES} == {"cider", "explagraphs", "situatedgen", "steer"}
-
-
-@pytest.mark.parametrize("name", LEAVES)
-def test_every_argument_is_described_and_every_command_can_be_quiet(name):
-    options = {option for action in LEAVES[name]._actions for option in action.option_strings}
-    assert {"--quiet", "--debug", "--help"} <= options
-    for action in LEAVES[name]._actions:
-        assert action.help, f"{name}: {action.option_strings or action.dest}"
-    with pytest.raises(SystemExit) as ended:
-        main([*name.split(), "--help"])
-    assert ended.value.code == 0
-
-
 @pytest.mark.parametrize("option", ["-o", "--report"])
 def test_no_command_writes_over_what_it_reads(tmp_path, capsys, option):
     (tmp_path / "talk.txt").write_text("A: I missed the bus.\nB: Too bad.\n")
     assert run(f"cider TALK {option} TALK", {"TALK": str(tmp_path / "talk.txt")}) == 2
     assert "name another output" in capsys.readouterr().err
-
-
-def test_a_file_that_is_not_there_is_named(tmp_path, capsys):
-    assert main(["situatedgen", "build", "no.txt", "-o", str(tmp_path / "out")]) == 2
-    assert "no.txt: cannot be read: No such file or directory\n" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("json_too", [False, True], ids=["text", "json"])

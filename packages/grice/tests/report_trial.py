@@ -29,6 +29,9 @@ LENGTH = column("length", "How long is the reply?", high=float("inf"), neutral=0
 
 
 EVIL = "</script><script>document.documentElement.className='owned'</script><b onclick=x>"
+STEERING = "\x7f\x85\x9b31m\u061c\u200e\u202e\u2066\u2028"
+"""A C1 control sequence, marks of direction that reorder a line, and a separator of lines."""
+RAW = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 BROWSER = (
     shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 )

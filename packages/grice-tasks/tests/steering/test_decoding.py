@@ -22,9 +22,8 @@ def folder(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def model(folder):
-    with ModelLoader(mode="exact", workers=1, cache=None) as models:
-        yield opened(folder, models)
+def model(folder, exact_models):
+    return opened(folder, exact_models)
 
 
 def third_word(logits):

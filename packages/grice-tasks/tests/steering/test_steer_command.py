@@ -8,7 +8,6 @@ import grice
 import tiny_decoder
 from grice.cli import main
 from grice.models.causal import EmbeddedCausalLM
-from grice.models.loader import ModelLoader
 from grice_tasks.steering.decoding import SteerableLM
 from grice_tasks.steering.guide_training import (
     Fitting,
@@ -26,26 +25,27 @@ def place(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def guide(place):
+def guide(place, exact_models):
     """A guide that was trained for the tiny model."""
     asked = {"plugins": [place / "names_b.py"], "mode": "exact", "cache": place / "cache-tiny"}
     talks = list(draw_contexts(grice.read(place / "talks.jsonl"), seed=0))
     sampling = Sampling(replies=8, temperature=4.0)
-    with (
-        ModelLoader(mode="exact", workers=1, cache=None) as models,
-        grice.load("names_b", **asked) as grader,
-    ):
-        base = SteerableLM(models.load(f"file:{place / 'tiny'}", EmbeddedCausalLM))
+    with grice.load("names_b", **asked) as grader:
+        base = SteerableLM(exact_models.load(f"file:{place / 'tiny'}", EmbeddedCausalLM))
         samples = labelled_samples(talks, base, grader.scorer, sampling)
         trained, report = train_guide(samples, base, ["names_b"], sampling, Fitting())
     save_guide(place / "guide", trained, report, ["made"], seed=0)
     return place / "guide"
 
 
+def steering(place, model="tiny"):
+    words = ["steer", "--model", f"file:{place / model}"]
+    return [*words, *tiny_decoder.steer_options(place, model)]
+
+
 def chat(place, monkeypatch, text, *more, model="tiny"):
     monkeypatch.setattr(sys, "stdin", io.StringIO(text))
-    words = ["steer", "--model", f"file:{place / model}", "--max-tokens", "6"]
-    return main([*words, *tiny_decoder.steer_options(place, model), *more])
+    return main([*steering(place, model), "--max-tokens", "6", *more])
 
 
 @pytest.mark.parametrize(("strength", "same"), [("100", False), ("0", True)])
@@ -89,15 +89,8 @@ def test_a_strength_that_means_nothing_and_another_model_are_refused(
 def test_candidates_are_written_under_a_guide_and_reranked(place, guide, tmp_path, capsys):
     path, out = tmp_path / "asked.jsonl", tmp_path / "candidates.jsonl"
     path.write_text(json.dumps({"id": "a", "turns": ["i eat"], "topic": "food"}) + "\n", "utf-8")
-    words = [
-        "steer",
-        str(path),
-        "--model",
-        f"file:{place / 'tiny'}",
-        *tiny_decoder.steer_options(place),
-    ]
-    given = ["--candidates", "3", "--guide", str(guide)]
-    assert main([*words, *given, "-o", str(out)]) == 0
+    given = ["--candidates", "3", "--guide", str(guide), "-o", str(out)]
+    assert main([*steering(place), str(path), *given]) == 0
     row = json.loads(out.read_text("utf-8"))
     assert (row["id"], row["topic"]) == ("a", "food")
     assert 1 <= len(row["candidates"]) <= 3
@@ -108,7 +101,7 @@ def test_candidates_are_written_under_a_guide_and_reranked(place, guide, tmp_pat
 
 
 def test_candidates_need_files_and_a_guide(place, guide, tmp_path, capsys):
-    words = ["steer", "--model", f"file:{place / 'tiny'}", *tiny_decoder.steer_options(place)]
+    words = steering(place)
     assert main([*words, str(place / "talks.jsonl")]) == 2
     assert main([*words, "--candidates", "2"]) == 2
     assert capsys.readouterr().err.count("need each other") == 2

@@ -88,17 +88,6 @@ def test_what_there_is_and_why_a_score_is_what_it_is_are_shown(words, shown, cap
     assert set(shown.split()) <= set(re.split(r'[\s"]+', capsys.readouterr().out))
 
 
-def test_standard_input_and_gzip(chat, tmp_path):
-    packed = gzip.compress(chat.read_bytes())
-    done = subprocess.run(
-        [sys.executable, "-m", "grice", "score", "-", "-m", "log_length"],
-        input=packed,
-        capture_output=True,
-        check=True,
-    )
-    assert len(done.stdout.splitlines()) == 5
-
-
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
 @pytest.mark.parametrize("name", ["pipe", "pipe.gz"])
 def test_a_pipe_as_an_output_is_written_through(chat, tmp_path, name):
@@ -211,15 +200,6 @@ def test_a_mistake_gets_one_clear_line(chat, capsys, arguments, message):
     assert message in captured.err
     assert "Traceback" not in captured.err
     assert captured.out == ""
-
-
-def test_the_cache_can_be_cleared(chat, capsys, tmp_path):
-    folder = str(tmp_path / "cache")
-    main(["score", str(chat), "-m", "relevance", "--cache", folder])
-    capsys.readouterr()
-    for is_full in (True, False):
-        assert main(["doctor", "--clear-cache", "--cache", folder, "--json"]) == 0
-        assert (json.loads(capsys.readouterr().out)["bytes"] > 0) == is_full
 
 
 @pytest.fixture

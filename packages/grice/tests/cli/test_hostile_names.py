@@ -10,13 +10,10 @@ import pytest
 import grice
 from grice.cli import main
 from grice.data import to_json
-from report_trial import BROWSER, assert_allows_by_hash, browsed
+from report_trial import BROWSER, RAW, STEERING, assert_allows_by_hash, browsed
 from report_trial import EVIL as SCRIPT
 
-STEERING = "\x7f\x85\x9b31m\u061c\u200e\u202e\u2066\u2028"
-"""A C1 control sequence, marks of direction that reorder a line, and a separator of lines."""
 EVIL = f"odd {STEERING} \x1b[31m\x1b]0;owned\x07 name {SCRIPT}"
-RAW = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
 @pytest.fixture(scope="module")

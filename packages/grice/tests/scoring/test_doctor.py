@@ -8,35 +8,16 @@ import sys
 
 import pytest
 
+import made_metric
 from grice.cli import main
 from grice.models.folder import shipped_models
 from grice.scoring import doctor
 
 METRICS = ["relevance", "repetition", "coherence", "commonsense", "engagement", "sensibleness"]
-PLUGIN = """
-from grice import Judgement
-from grice.metrics import Example, metric
-
-
-def declared(name, judge):
-    return metric(
-        name, version="1", summary="Broken on purpose.", judges="response", source="none",
-        example=Example(["a", "b"], 0.0, 1.0),
-    )(judge)
-
-
-def crowd(responses):
-    return [Judgement(1 / len(responses)) for _ in responses]
-
-
-def fragile(responses):
-    if any(r.text == "Hi" for r in responses):
-        raise ValueError("too short")
-    return [Judgement(0.5) for r in responses]
-
-
-crowd, fragile = declared("crowd", crowd), declared("fragile", fragile)
-"""
+CROWD = "return [Judgement(1 / len(responses)) for _ in responses]"
+FRAGILE = """if any(r.text == "Hi" for r in responses):
+    raise ValueError("too short")
+return [Judgement(0.5) for r in responses]"""
 
 
 @pytest.fixture(autouse=True)
@@ -47,9 +28,8 @@ def home(tmp_path, monkeypatch):
 
 @pytest.fixture
 def plugin(tmp_path):
-    path = tmp_path / "plugin.py"
-    path.write_text(PLUGIN)
-    return str(path)
+    made_metric.write(tmp_path / "plugin.py", "crowd", CROWD)
+    return made_metric.write(tmp_path / "plugin.py", "fragile", FRAGILE)
 
 
 def diagnosis(capsys, *words):

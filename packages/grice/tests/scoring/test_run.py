@@ -11,7 +11,6 @@ from grice.data import Conversation, Judgement, Score, Turn
 from grice.errors import InputError, OutputError, RecordError
 from grice.metrics import Example, metric
 from grice.metrics.registry import find_metrics
-from grice.models.loader import ModelLoader
 from grice.scoring.api import Scorer
 from grice.scoring.loaded import load_metric
 from grice.scoring.run import ScoreFile, Sink, State, encode_scores, score_windows
@@ -20,14 +19,8 @@ from grice.scoring.summary import SummaryBuilder
 RUN = "run-1"
 
 
-@metric(
-    "fragile",
-    version="1",
-    summary="Breaks on purpose.",
-    judges="response",
-    source="none",
-    example=Example(["a", "b"], 0.0, 1.0),
-)
+@metric("fragile", version="1", summary="Breaks on purpose.", judges="response", source="none",
+        example=Example(["a", "b"], 0.0, 1.0))  # fmt: skip
 def fragile(responses):
     for response in responses:
         if "boom" in response.text:
@@ -36,12 +29,10 @@ def fragile(responses):
 
 
 @pytest.fixture(scope="module")
-def scorer():
-    models = ModelLoader(mode="exact", workers=1, cache=None)
+def scorer(exact_models):
     built_in = find_metrics().metrics
     metrics = [fragile, built_in["log_length"], built_in["turn_count"]]
-    yield Scorer([load_metric(known, models, {}) for known in metrics])
-    models.close()
+    return Scorer([load_metric(known, exact_models, {}) for known in metrics])
 
 
 def talk_of(name, *texts, **meta):

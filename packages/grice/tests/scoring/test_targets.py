@@ -143,17 +143,14 @@ def test_thinking_is_not_judged_and_odd_replies_are_flagged(text, as_if, flags):
     assert (score.value, set(score.flags)) == (plain.value, flags)
 
 
-@pytest.mark.parametrize(
-    ("metric", "reply"),
-    [
-        *(
-            (metric, "Die Hauptstadt von Frankreich ist Paris, und man kann dort sehr gut essen.")
-            for metric in ("relevance", "engagement", "commonsense", "repetition")
-        ),
-        ("relevance", "Claro, puede pagar con tarjeta."),
-        ("relevance", "Votre commande sera livrée demain."),
-    ],
-)
+GERMAN = "Die Hauptstadt von Frankreich ist Paris, und man kann dort sehr gut essen."
+
+
+@pytest.mark.parametrize(("metric", "reply"), [
+    *((name, GERMAN) for name in ("relevance", "engagement", "commonsense", "repetition")),
+    ("relevance", "Claro, puede pagar con tarjeta."),
+    ("relevance", "Votre commande sera livrée demain."),
+])  # fmt: skip
 def test_a_reply_in_another_language_is_not_judged(metric, reply):
     [score] = grice.score(["What is the capital of France?", reply], metric)
     assert score.status == "abstained"
