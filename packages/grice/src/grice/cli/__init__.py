@@ -45,8 +45,7 @@ if TYPE_CHECKING:
 
 __all__ = ["command_parser", "find_commands", "main"]
 
-COMMAND_GROUP = "grice.commands"
-"""Entry point group of commands that other distributions add."""
+COMMAND_GROUP = "grice.commands"  # entry point group of commands that other distributions add
 
 COMMANDS = {
     "find bad replies": dict.fromkeys(("score", "review", "explain", "report"), "scores"),

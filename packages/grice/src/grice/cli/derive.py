@@ -37,14 +37,10 @@ if TYPE_CHECKING:
     from grice.metrics.declaration import Metric
     from grice.metrics.registry import Registry
 
-Count: TypeAlias = int
-"""An integer of 1 or more."""
-Names: TypeAlias = "Sequence[str]"
-"""Names behind one option, comma-separated."""
-Many: TypeAlias = "Sequence[str]"
-"""Several values behind one option."""
-OutputPath: TypeAlias = Path
-"""A file or folder that is written; a URL stays a string."""
+Count: TypeAlias = int  # an integer of 1 or more
+Names: TypeAlias = "Sequence[str]"  # names behind one option, comma-separated
+Many: TypeAlias = "Sequence[str]"  # several values behind one option
+OutputPath: TypeAlias = Path  # a file or folder that is written; a URL stays a string
 Scale: TypeAlias = tuple[float, float]
 
 SHARED = {

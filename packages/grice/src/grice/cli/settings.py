@@ -38,8 +38,7 @@ ALLOWED = frozenset({
 })  # fmt: skip
 """Options of ``grice score`` that the file of a project may set."""
 PATHS = ("cache", "output", "plugin", "report")
-MODEL_NAME = re.compile(r"[\w-]*")
-"""A preset by its name; anything else is a file or an endpoint."""
+MODEL_NAME = re.compile(r"[\w-]*")  # a preset by its name; anything else is a file or an endpoint
 SCHEMES = ("builtin:", "model:", "hf:")
 """References to installed or fetched models; others may reach an endpoint, or run code."""
 

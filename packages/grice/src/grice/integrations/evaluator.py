@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from grice.data import Conversation, Score
     from grice.scoring import Grader
 
-METRICS = "relevance,repetition"
-"""The default metrics for single replies."""
+METRICS = "relevance,repetition"  # the default metrics for single replies
 
 
 class Evaluation(NamedTuple):

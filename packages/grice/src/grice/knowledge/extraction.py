@@ -58,16 +58,12 @@ KINDS: tuple[TripleKind, ...] = ("single", "pair")
 ABOUT_ANYONE = frozenset(("isAfter", "HasSubEvent", "HinderedBy"))
 """Relations whose tail may be about anyone or anything."""
 
-MAX_CHARACTERS = 3000
-"""Characters read of a turn, from its beginning."""
+MAX_CHARACTERS = 3000  # characters read of a turn, from its beginning
 MAX_CLAUSES = 12
 """Most events of a turn that are paired, those of parts of clauses and exclamations included."""
-KNOWN_SHARE = 0.5
-"""Share of known words below which a text is not taken for English."""
-FEW_WORDS = 4
-"""Texts of fewer words may be names and greetings, which show no language."""
-DECIMALS = 4
-"""Decimals of a score by which the best pair of a relation is chosen."""
+KNOWN_SHARE = 0.5  # share of known words below which a text is not taken for English
+FEW_WORDS = 4  # texts of fewer words may be names and greetings, which show no language
+DECIMALS = 4  # decimals of a score by which the best pair of a relation is chosen
 
 
 class ContextResponse(NamedTuple):

@@ -29,10 +29,8 @@ if TYPE_CHECKING:
 
 NOTHING, UNKNOWN, START, END_OF_TEXT = "<pad>", "<unk>", "<s>", "</s>"
 """Special tokens of a generator's vocabulary."""
-SPARE = 2
-"""Tails generated beyond those wanted, in place of those that turn out equal."""
-NO_HEAD = ""
-"""The head of any event, as the generator was trained."""
+SPARE = 2  # tails generated beyond those wanted, in place of those that turn out equal
+NO_HEAD = ""  # the head of any event, as the generator was trained
 
 PERSON = re.compile(r"(?<![\w'-])(?:(?:per?son|people)[ -]?([xyz])|([xy]))(?![\w-])", re.IGNORECASE)
 FOR_OTHERS = re.compile(r"^(?:wants?|wanted|needs?|needed)\s+(?!to\b)")

@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from grice.models.loader import ModelLoader
     from grice.numeric import Array
 
-ROWS = 256
-"""Triples whose features are held at once."""
+ROWS = 256  # triples whose features are held at once
 
 
 class Bilinear:

@@ -40,18 +40,14 @@ if TYPE_CHECKING:
     from grice.models.protocols import Vector
     from grice.numeric import Array
 
-QUERIES = 64
-"""Queries compared at once."""
-SPARE = 8
-"""Heads compared beyond those wanted, so that rounding cannot keep a nearest one out."""
+QUERIES = 64  # queries compared at once
+SPARE = 8  # heads compared beyond those wanted, so that rounding cannot keep a nearest one out
 HEADS, EACH = 1, 1
 """Nearest heads looked at for a triple, and stored tails of each. Two heads do better by 0.002 of
 the area on the development part of CSKB Population and no better on DECO train, two tails by 0.001;
 both cost as much again."""
-TAILS = 10
-"""Tails a triple is compared with, as many as ACCENT has COMET write."""
-WIDE = 200
-"""Tails of similar heads among which the nearest to a tail are searched."""
+TAILS = 10  # tails a triple is compared with, as many as ACCENT has COMET write
+WIDE = 200  # tails of similar heads among which the nearest to a tail are searched
 
 TRIPLES = (
     "SELECT heads.text, relations.name, tails.text, sources.name FROM triples"
@@ -59,13 +55,10 @@ TRIPLES = (
     " JOIN relations ON relations.id = relation JOIN sources ON sources.id = source"
 )
 
-BASE = "builtin:atomic"
-"""The knowledge that triples of your own are merged with."""
-TABLES = (".tsv", ".jsonl")
-"""Suffixes of the files that hold triples."""
+BASE = "builtin:atomic"  # the knowledge that triples of your own are merged with
+TABLES = (".tsv", ".jsonl")  # suffixes of the files that hold triples
 COLUMNS = ("head", "relation", "tail", "source")
-MAX_LENGTH = 1000
-"""Characters of a head or tail; a longer one is a text in the wrong column."""
+MAX_LENGTH = 1000  # characters of a head or tail; a longer one is a text in the wrong column
 
 
 class KnowledgeBase(Protocol):

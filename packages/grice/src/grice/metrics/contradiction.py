@@ -25,8 +25,7 @@ SHIFT = 0.83
 
 Set so that one in twenty replies that contradict nothing is below one half.
 """
-FEWEST_WORDS = 3
-"""Less ("Yes.", "Thank you.") states nothing."""
+FEWEST_WORDS = 3  # less ("Yes.", "Thank you.") states nothing
 NEAREST = 4  # earlier sentences that a sentence is compared with, those of the largest cosine
 WORDS = 3  # words shown as evidence
 

@@ -31,8 +31,7 @@ WEIGHT_TURN, WEIGHT_SENTENCE, WEIGHT_WORDS, SHIFT = 6.5, 3.4, 2.7, -4.35
 
 The shift is such that one in twenty of their good replies is below one half.
 """
-FEWEST_WORDS = 3
-"""Less ("Yes.", "Thank you.") may be repeated."""
+FEWEST_WORDS = 3  # less ("Yes.", "Thank you.") may be repeated
 WORDS = 5  # words shown as evidence
 WEIGHTS, BIAS = (-0.59, 3.34, 2.53, 1.82, 3.11, 3.66, 10.0), -2.13
 """Log odds of a repair after a complaint, by ``_signs`` (fitted as in commit a7921dde).
@@ -40,8 +39,7 @@ WEIGHTS, BIAS = (-0.59, 3.34, 2.53, 1.82, 3.11, 3.66, 10.0), -2.13
 The last weight is set, not fitted: after "Could you repeat that?" a reply may say it again.
 """
 READ = 1000  # characters of a complaint and of a reply that are looked at for signs of a repair
-STEM = 5
-"""Letters by which two words are the same: "deliver", "delivery"."""
+STEM = 5  # letters by which two words are the same: "deliver", "delivery"
 _COMPLAINS = re.compile(
     # denies or doubts it
     r"\b(?:wrong|incorrect|untrue|nonsense|can(?:['’]t|not) be|misconception|you sure|come on)\b|"

@@ -22,12 +22,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-FILE = "answers-2.sqlite"
-"""The number is the version of the layout."""
-LIMIT = 2 * 2**30
-"""Size in bytes at which a shared file is emptied when it is opened."""
-CHECKSUM = 4
-"""Bytes of a CRC-32."""
+FILE = "answers-2.sqlite"  # the number is the version of the layout
+LIMIT = 2 * 2**30  # size in bytes at which a shared file is emptied when it is opened
+CHECKSUM = 4  # bytes of a CRC-32
 
 Item = TypeVar("Item", bound="Hashable")
 Answer = TypeVar("Answer")

@@ -39,8 +39,7 @@ if TYPE_CHECKING:
 
     Tokens: TypeAlias = Sequence[str]
 
-MIN_TOKENS = 16
-"""Smallest allowed context length of a model."""
+MIN_TOKENS = 16  # smallest allowed context length of a model
 
 
 class CausalSettings(Settings, frozen=True):

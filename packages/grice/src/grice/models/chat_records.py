@@ -30,8 +30,7 @@ _REASONING = re.compile(
 )
 _OBJECT = re.compile(r'\{\s*"')
 _FENCE = re.compile(r"(?:[`~]{3,}[ \t]*\w*)?")
-MAX_PROBLEM = 120
-"""Characters of a problem that are quoted."""
+MAX_PROBLEM = 120  # characters of a problem that are quoted
 MAX_BROKEN = 32
 """Malformed objects, after which a text is refused: each costs time proportional to its length."""
 

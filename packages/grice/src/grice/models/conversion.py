@@ -57,22 +57,18 @@ GGUF_CONFIG = {
     "max_position_embeddings": "context_length",
 }
 """Fields of ``config.json`` by their names in GGUF."""
-CONTROL = (3, 4)
-"""GGUF's types of tokens without text: control and user-defined ones."""
+CONTROL = (3, 4)  # GGUF's types of tokens without text: control and user-defined ones
 QWEN = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*"
     r"|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
 """Pre-tokenization of Qwen2 and Qwen3."""
-MAX_PAIR = 128
-"""Largest sum of two neighbouring weights of one sign: 255 * 128 is below 32,767."""
+MAX_PAIR = 128  # largest sum of two neighbouring weights of one sign: 255 * 128 is below 32,767
 SCALES = np.arange(1.0, 0.49, -0.05)
-ROWS = 128
-"""Rows that are lowered together, few enough for the processor's cache."""
+ROWS = 128  # rows that are lowered together, few enough for the processor's cache
 MOST_VALUES = 1 << 20
 """Numbers and texts in the header of a GGUF file; Qwen3 has 760,000, each text counted twice."""
-MOST_BYTES = 1 << 28
-"""Bytes of a JSON file, or of the header of a file of weights."""
+MOST_BYTES = 1 << 28  # bytes of a JSON file, or of the header of a file of weights
 
 
 class Config(msgspec.Struct, frozen=True):

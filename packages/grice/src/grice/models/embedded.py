@@ -45,8 +45,7 @@ MAX_BATCH_TOKENS = 512
 """Tokens of a batch, with padding: larger batches exceed the processor's cache."""
 CHARACTERS = 16
 """Characters read per allowed token; the rest of a longer text is not even tokenised."""
-BEAMS = 64
-"""Most texts that a generator continues at once."""
+BEAMS = 64  # most texts that a generator continues at once
 _COMPUTE = {"exact": "float32", "fast": "int8"}
 _SURROGATE = re.compile("[\ud800-\udfff]")
 

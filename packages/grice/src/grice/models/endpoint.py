@@ -48,12 +48,9 @@ FATAL = {
     "as http://localhost:8000/v1",
 }
 """Advice by status for errors that every request would have."""
-MAX_BYTES = 1 << 22
-"""Bytes of an answer that are read, unpacked."""
-PATIENCE = 10
-"""Time for a whole answer, in timeouts."""
-MAX_MISSES = 16
-"""Requests in a row without an answer that can be parsed, after which the run ends."""
+MAX_BYTES = 1 << 22  # bytes of an answer that are read, unpacked
+PATIENCE = 10  # time for a whole answer, in timeouts
+MAX_MISSES = 16  # requests in a row without an answer that can be parsed, after which the run ends
 QUOTED, SHOWN = 200, 80
 """Characters quoted of an answer that cannot be parsed: where the run ends, and for one item."""
 PER_MESSAGE, CHARACTERS, LIKELY_ANSWER = 8, 4, 80

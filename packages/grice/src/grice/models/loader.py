@@ -35,11 +35,9 @@ if TYPE_CHECKING:
 
     Convert: TypeAlias = Callable[[Path, Path], dict[str, CardValue]]
 
-Mode: TypeAlias = Literal["exact", "fast"]
-"""Arithmetic: float32 or int8."""
+Mode: TypeAlias = Literal["exact", "fast"]  # arithmetic: float32 or int8
 
-TYPE_GROUP, SCHEME_GROUP = "grice.models", "grice.schemes"
-"""Entry point groups of other packages."""
+TYPE_GROUP, SCHEME_GROUP = "grice.models", "grice.schemes"  # entry point groups of other packages
 
 MODEL_TYPES = {
     "causal-lm": "grice.models.causal:causal_lm",
@@ -76,8 +74,7 @@ SCHEMES = {
     "openai": "grice.models.endpoint:openai_model",
 }
 
-MAX_MODELS = 64
-"""Limit on the size of a model's dependency tree; those of shipped models have 4."""
+MAX_MODELS = 64  # limit on the size of a model's dependency tree; those of shipped models have 4
 
 
 class Settings(msgspec.Struct, frozen=True):

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 
     Array: TypeAlias = NDArray[np.float32]
 
-EXACT_BITS = 53
-"""Bits of the integers that double precision holds."""
+EXACT_BITS = 53  # bits of the integers that double precision holds
 
 
 class Mlp:

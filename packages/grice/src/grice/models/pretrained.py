@@ -35,8 +35,7 @@ if TYPE_CHECKING:
     from grice.models.loader import ModelLoader, ModelType
     from grice.models.protocols import Pair, Vector
 
-MAX_TOKENS = 512
-"""Most tokens that are read at once: attention takes time with their square."""
+MAX_TOKENS = 512  # most tokens that are read at once: attention takes time with their square
 
 
 class Config(msgspec.Struct, frozen=True):

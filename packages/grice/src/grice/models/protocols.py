@@ -52,8 +52,7 @@ class PromptPart(NamedTuple):
     target: bool = False
 
 
-Prompt: TypeAlias = "Sequence[PromptPart]"
-"""Context and target spans, read at once."""
+Prompt: TypeAlias = "Sequence[PromptPart]"  # context and target spans, read at once
 
 
 class TokenScore(NamedTuple):

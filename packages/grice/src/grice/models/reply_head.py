@@ -50,8 +50,7 @@ COSINE = "cosine with the turn before"
 BASE = "base classifier"
 BLOCKS = ("content of the turn before", "content of the reply")
 WIDTH = 0.25  # brings the elements of unit vectors times the root of their length below the scalars
-FAR = 3.0
-"""Limit of scalars in standard deviations, so that very long replies are just long."""
+FAR = 3.0  # limit of scalars in standard deviations, so that very long replies are just long
 NARROW = 1e-6  # a feature that varies less than this is constant
 ROWS = 256  # pairs whose features are held at once
 

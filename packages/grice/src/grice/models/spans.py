@@ -45,8 +45,7 @@ WINDOWS = 512
 decoded the next ones are read, which needs the engine and hardly the interpreter."""
 ALWAYS_READ = 200
 """A window of so many characters has fewer tokens than any encoder reads: it is never cut."""
-NEVER = -1e4
-"""Log weight of a transition that cannot be."""
+NEVER = -1e4  # log weight of a transition that cannot be
 
 
 class SpanSettings(Settings, frozen=True):

@@ -27,10 +27,8 @@ if TYPE_CHECKING:
     from grice.perturb.wording import Word
 
 DEAM = "DEAM (Ghazarian et al. 2022), on the words instead of AMR"
-FEW_TURNS, MANY_TURNS = 0.1, 0.2
-"""Shares of the turns that are changed, at least one (DEAM)."""
-REPLACED = 0.5
-"""Share of the words of an irrelevant turn, at least one (DEAM)."""
+FEW_TURNS, MANY_TURNS = 0.1, 0.2  # shares of the turns that are changed, at least one (DEAM)
+REPLACED = 0.5  # share of the words of an irrelevant turn, at least one (DEAM)
 
 
 class Forms(NamedTuple):

@@ -22,8 +22,7 @@ from grice.errors import InputError, RecordError, did_you_mean, excerpt, os_reas
 Item = TypeVar("Item")
 MODULES = ("json", "layouts", "table", "text", "traces")
 """Modules with built-in formats, in their ``FORMATS``."""
-LONGEST_LINE = 64 << 20
-"""A longer line is reported and skipped, without being held."""
+LONGEST_LINE = 64 << 20  # a longer line is reported and skipped, without being held
 SURE_ENOUGH = 0.3
 TABLE_SURE = 0.92
 """Confidence in a table with known columns, and in any with columns that the user names."""

@@ -34,8 +34,7 @@ if TYPE_CHECKING:
 
     from grice.readers._formats import Format
 
-PREFIX = 1 << 16
-"""Bytes that are used to recognise a format, and bytes of a block."""
+PREFIX = 1 << 16  # bytes that are used to recognise a format, and bytes of a block
 DESCRIPTIONS = frozenset({"dataset_dict.json", "dataset_info.json", "state.json"})
 """Files beside the data in data sets of Hugging Face on disk, which hold no conversations."""
 _UNREADABLE = (EOFError, OSError, zlib.error)

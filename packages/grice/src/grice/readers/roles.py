@@ -44,8 +44,7 @@ LANGCHAIN: dict[str, Role] = {
     "FunctionMessage": TOOL,
 }
 """Names of LangChain and Gemini for the roles of OpenAI."""
-TYPES = (SYSTEM, TOOL, "function")
-"""Roles that messages of LangChain state as their type."""
+TYPES = (SYSTEM, TOOL, "function")  # roles that messages of LangChain state as their type
 SHAREGPT: dict[str, Role] = {
     "human": USER,
     **dict.fromkeys(("gpt", "chatgpt", "bing", "bard"), ASSISTANT),

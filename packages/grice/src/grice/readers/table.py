@@ -59,12 +59,9 @@ _OPTIONAL = frozenset({"speaker", "role", "time"})
 MOST_ROWS = 20
 """Rows of a table without a column of conversations that are taken for one conversation."""
 
-BATCH = 256
-"""Rows that are held as Python objects at a time."""
-PARQUET, ARROW, STREAM = b"PAR1", b"ARROW1\0\0", b"\xff\xff\xff\xff"
-"""First bytes of each."""
-LOOK_AT = 8
-"""Rows that are looked at to see their layout."""
+BATCH = 256  # rows that are held as Python objects at a time
+PARQUET, ARROW, STREAM = b"PAR1", b"ARROW1\0\0", b"\xff\xff\xff\xff"  # first bytes of each
+LOOK_AT = 8  # rows that are looked at to see their layout
 
 
 class Row(NamedTuple):

@@ -27,11 +27,9 @@ if TYPE_CHECKING:
     from grice.readers import Found
     from grice.scoring.api import Grader, Scorer
 
-VERSION = "1"
-"""It changes with the meaning of a column, and not with a further column."""
+VERSION = "1"  # it changes with the meaning of a column, and not with a further column
 VERSION_KEY = b"grice.scores"
-ROWS_KEY = b"grice.rows"
-"""Metadata: whether an input row was a conversation, response or turn."""
+ROWS_KEY = b"grice.rows"  # metadata: whether an input row was a conversation, response or turn
 NULLABLE = ("turn", "metric", "value", "reason", "signature")
 BATCH_ROWS = 8192
 MAGIC = (b"PAR1", b"ARROW1")

@@ -34,8 +34,7 @@ def combined(rule: str, values: Sequence[float], weights: Sequence[float] | None
     return float(product ** (1 / total))
 
 
-PARTS = "of"
-"""Setting of a signature that holds the signatures of the parts."""
+PARTS = "of"  # setting of a signature that holds the signatures of the parts
 
 
 class Blend(NamedTuple):

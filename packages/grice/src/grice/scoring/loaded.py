@@ -49,14 +49,12 @@ if TYPE_CHECKING:
     from grice.metrics.declaration import Judges, Metric
     from grice.models.loader import ModelLoader
 
-EVERYBODY = "all"
-"""Speaker name that selects every turn, of any role."""
+EVERYBODY = "all"  # speaker name that selects every turn, of any role
 EMPTY, THINKING, JSON = "empty", "thinking_skipped", "json"
 FLAGS = (EMPTY, THINKING, JSON)
 """Flags of an empty reply, of one whose thinking is not judged, of one that is a JSON object."""
 KNOWLEDGE = "knowledge"
-READ_BACK = 64
-"""Maximum turns of history per reply: bounds the work for very long conversations."""
+READ_BACK = 64  # maximum turns of history per reply: bounds the work for very long conversations
 CALLS = 64
 """Most calls for one batch: enough to find five failing items among a thousand."""
 MEMORY = "out of memory; batches that do not fit are scored in halves"

@@ -22,12 +22,10 @@ if TYPE_CHECKING:
     from grice.errors import RecordError
     from grice.scoring.loaded import ScoreColumn
 
-SMALL = "small"
-"""Name of the preset that ships."""
+SMALL = "small"  # name of the preset that ships
 LOWEST = 3
 REASONS = 20
-DIFFERENT = 1000
-"""Most distinct reasons that are counted, of each metric and status."""
+DIFFERENT = 1000  # most distinct reasons that are counted, of each metric and status
 
 
 class LowScore(msgspec.Struct, frozen=True):

@@ -35,8 +35,7 @@ _REQUESTS = re.compile(
     r"\bi(?:['’]d| would) (?:like|love) to (?:know|hear)\b"
 )
 
-MOST_SENTENCES = 16
-"""Maximum number of sentences of a text that are compared."""
+MOST_SENTENCES = 16  # maximum number of sentences of a text that are compared
 STARTERS = words_of(
     "i i'm i've i'd i'll im you you're he he's she she's we we're they they're it it's its this "
     "that that's there the my your our what what's who where when why how which do does did don't "

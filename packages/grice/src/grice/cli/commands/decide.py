@@ -202,8 +202,7 @@ def _share_below(text: str) -> ShareBelow:
     return ShareBelow(metric, value, share)
 
 
-WIDTH = 69
-"""Characters of a turn that are shown: a line of a terminal."""
+WIDTH = 69  # characters of a turn that are shown: a line of a terminal
 
 
 def rerank(

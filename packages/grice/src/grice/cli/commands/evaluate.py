@@ -200,10 +200,8 @@ def _bounds(estimate: Estimate) -> str:
     return f" [{low}, {high}]"
 
 
-LOCAL = ("relevance", "engagement", "commonsense")
-"""Shipped metrics that judge replies."""
-UNLIMITED = 500
-"""Largest number of requests of an audit without --limit-requests."""
+LOCAL = ("relevance", "engagement", "commonsense")  # shipped metrics that judge replies
+UNLIMITED = 500  # largest number of requests of an audit without --limit-requests
 LEGEND = (
     "Spearman: agreement with people; log_length is a trivial baseline",
     "padding: change of the score by words without content; above 0 is verbosity bias",

@@ -157,8 +157,7 @@ def _diagnosis_view(diagnosis: Diagnosis) -> View:
     yield Lines([verdict], style="bold green" if diagnosis.holds else "bold red")
 
 
-KEY = "GRICE_SERVE_KEY"
-"""Environment variable with the API key that every request must send."""
+KEY = "GRICE_SERVE_KEY"  # environment variable with the API key that every request must send
 
 
 def serve(
