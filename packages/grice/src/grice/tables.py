@@ -22,17 +22,12 @@ class Lines(NamedTuple):
 
 
 class Table(NamedTuple):
-    """Rows under titles, if there are any.
-
-    Attributes:
-        words: Number of text columns, from the left; the others contain numbers.
-        dim: Indices of dimmed rows.
-    """
+    """Rows under titles, if there are any."""
 
     columns: Sequence[str]
     rows: Iterable[Sequence[str]]
-    words: int = 1
-    dim: frozenset[int] = frozenset()
+    words: int = 1  # number of text columns, from the left; the others contain numbers
+    dim: frozenset[int] = frozenset()  # indices of dimmed rows
 
 
 def number(value: float | None, form: str = ".3f") -> str:

@@ -58,17 +58,11 @@ INVOCATION = ContextVar("invocation", default=Invocation())  # noqa: B039 - it i
 
 
 class Output(NamedTuple):
-    """Result of a command.
+    """Result of a command."""
 
-    Attributes:
-        rows: Records, printed as JSON lines with ``--json``.
-        view: The same as text and tables.
-        status: Exit status.
-    """
-
-    rows: Iterable[object]
-    view: View
-    status: int = DONE
+    rows: Iterable[object]  # records, printed as JSON lines with ``--json``
+    view: View  # the same as text and tables
+    status: int = DONE  # exit status
 
 
 def listing(rows: Iterable[object], *notes: str, status: int = DONE) -> Output:

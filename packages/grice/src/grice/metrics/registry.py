@@ -25,17 +25,11 @@ GROUP = "grice.metrics"
 
 
 class Registry(NamedTuple):
-    """The metrics that were found.
+    """The metrics that were found."""
 
-    Attributes:
-        metrics: Metric by name.
-        origins: Where each was found: ``grice``, a distribution, or a file.
-        problems: One line per plugin that could not be loaded.
-    """
-
-    metrics: dict[str, Metric]
-    origins: dict[str, str]
-    problems: tuple[str, ...]
+    metrics: dict[str, Metric]  # metric by name
+    origins: dict[str, str]  # where each was found: ``grice``, a distribution, or a file
+    problems: tuple[str, ...]  # one line per plugin that could not be loaded
 
     def named(self, name: str) -> Metric:
         """Return a metric by name.

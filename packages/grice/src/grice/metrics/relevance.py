@@ -70,17 +70,11 @@ def relevance(
 
 
 class _Item(NamedTuple):
-    """A reply to score.
+    """A reply to score."""
 
-    Attributes:
-        pairs: The history and the reply without repetition; then, of several turns, the same
-            without each of them.
-        novel: Fraction of the reply's words that is no repetition.
-    """
-
-    pairs: tuple[Pair, ...]
+    pairs: tuple[Pair, ...]  # without repetition; then, of several turns, without each of them
     positions: tuple[int, ...]
-    novel: float
+    novel: float  # fraction of the reply's words that is no repetition
 
 
 def _item(response: Response, history: int) -> _Item:

@@ -43,17 +43,11 @@ class AttentionSettings(Settings, frozen=True):
 
 
 class Tokens(NamedTuple):
-    """The tokens of a sentence.
+    """The tokens of a sentence."""
 
-    Attributes:
-        states: Shape ``(tokens, dimensions)``.
-        words: Text of each in lower case.
-        negates: Whether it is a negation, 0 or 1.
-    """
-
-    states: Array
-    words: list[str]
-    negates: Array
+    states: Array  # shape ``(tokens, dimensions)``
+    words: list[str]  # text of each in lower case
+    negates: Array  # whether it is a negation, 0 or 1
 
 
 def tokens(text: str, hidden: HiddenStates) -> Tokens:

@@ -125,11 +125,8 @@ def model_type(
 class ModelLoader:
     """Loads models by reference, each once.
 
-    Args:
-        mode: ``exact`` (float32) or ``fast`` (int8).
-        workers: Number of parallel batches.
-        cache: Folder of cached outputs; None caches them for this run only.
-        terms: Client options of endpoints; None for the defaults.
+    ``cache`` is a folder; None caches outputs for this run only. ``terms`` are client options of
+    endpoints.
     """
 
     def __init__(

@@ -173,17 +173,11 @@ class Network(Protocol):
 
 
 class LabelSettings(Settings, frozen=True):
-    """Settings of classifiers of pairs.
+    """Settings of classifiers of pairs."""
 
-    Attributes:
-        max_tokens: How many tokens are read at once, both sides together.
-        labels: Those of the outputs; a single output is the probability of its label.
-        positive: The label whose probability :meth:`CrossEncoder.classify` returns.
-    """
-
-    max_tokens: Annotated[int, msgspec.Meta(ge=MIN_TOKENS)]
-    labels: list[str]
-    positive: str
+    max_tokens: Annotated[int, msgspec.Meta(ge=MIN_TOKENS)]  # of both sides together
+    labels: list[str]  # of the outputs; a single output is the probability of its label
+    positive: str  # the label whose probability :meth:`CrossEncoder.classify` returns
 
 
 class CrossEncoder(Engine):

@@ -183,13 +183,11 @@ def pair_features(left: Array, right: Array, towers: tuple[Array, Array], *, dec
 class PairSettings(Settings, frozen=True):
     """Settings of a model of type ``pair-head``.
 
-    Attributes:
-        decay: Weight of a turn relative to the turn after it.
-        weight_cosine: Log odds that a cosine of 1 between the response and the last turn adds to
-            those of the networks, which depend more on their training corpora.
+    ``weight_cosine`` is the log odds that a cosine of 1 between the response and the last turn adds
+    to those of the networks, which depend more on their training corpora.
     """
 
-    decay: Annotated[float, msgspec.Meta(ge=0, le=1)]
+    decay: Annotated[float, msgspec.Meta(ge=0, le=1)]  # weight of a turn relative to the next
     weight_cosine: Annotated[float, msgspec.Meta(ge=0)] = 0.0
 
 

@@ -49,15 +49,10 @@ NEVER = -1e4  # log weight of a transition that cannot be
 
 
 class SpanSettings(Settings, frozen=True):
-    """Settings of type ``span-head``.
-
-    Attributes:
-        reach: How many neighbours on each side the network reads.
-        transitions: Log weights from each tag to each, in the order outside, begin, inside.
-    """
+    """Settings of type ``span-head``; tags are in the order outside, begin, inside."""
 
     label: str
-    reach: int
+    reach: int  # neighbours on each side that the network reads
     start: Annotated[tuple[float, ...], msgspec.Meta(min_length=TAGS, max_length=TAGS)]
     transitions: Annotated[tuple[float, ...], msgspec.Meta(min_length=TAGS**2, max_length=TAGS**2)]
 

@@ -109,16 +109,11 @@ class ModelFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Entry(ModelFacts, frozen=True, kw_only=True):
-    """A model of the index.
+    """A model of the index."""
 
-    Attributes:
-        title: Name of the model in its card and in signatures.
-        origin: Repository of the authors, where the source is another one.
-    """
-
-    title: str
+    title: str  # name of the model in its card and in signatures
     source: Wheels | Repository
-    origin: str = ""
+    origin: str = ""  # repository of the authors, where the source is another one
     settings: dict[str, str | int | float | list[float]] = {}
 
     @property

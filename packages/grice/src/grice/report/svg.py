@@ -116,20 +116,13 @@ def number(value: float, places: int) -> str:
 
 
 class Scatter(NamedTuple):
-    """A scatter plot, 208 high.
+    """A scatter plot, 208 high."""
 
-    Attributes:
-        points: Centres of the points that are drawn.
-        line: Ends of the regression line.
-        band: Outline of its 95 % band, as points of a polygon.
-        x_ticks, y_ticks: Place and text of the ticks of the ratings and of the metric.
-    """
-
-    points: tuple[tuple[float, float], ...]
-    line: tuple[float, float, float, float]
-    band: str
-    x_ticks: tuple[tuple[float, str], ...]
-    y_ticks: tuple[tuple[float, str], ...]
+    points: tuple[tuple[float, float], ...]  # centres of the points that are drawn
+    line: tuple[float, float, float, float]  # ends of the regression line
+    band: str  # outline of its 95 % band, as points of a polygon
+    x_ticks: tuple[tuple[float, str], ...]  # place and text, of the ratings
+    y_ticks: tuple[tuple[float, str], ...]  # of the metric
 
 
 def scatter(pairs: Sequence[tuple[float, float]]) -> Scatter:

@@ -35,43 +35,28 @@ ENGINES = ("ctranslate2", "numpy", "tokenizers", "onnxruntime", "scipy", "torch"
 
 
 class Arrangement(msgspec.Struct, frozen=True):
-    """One metric in one arrangement of the conversations, compared with all of them together.
-
-    Attributes:
-        arrangement: ``alone``, ``reversed`` or ``two workers``.
-        scores: How many scores were compared.
-        differing: How many are not the same record: value, status, reason, evidence.
-        largest: Largest absolute difference of their values.
-    """
+    """One metric in one arrangement of the conversations, compared with all of them together."""
 
     metric: str
-    arrangement: str
-    scores: int
-    differing: int
-    largest: float
+    arrangement: str  # ``alone``, ``reversed`` or ``two workers``
+    scores: int  # how many scores were compared
+    differing: int  # how many are not the same record: value, status, reason, evidence
+    largest: float  # largest absolute difference of their values
 
 
 class Diagnosis(msgspec.Struct, frozen=True):
-    """State of an installation.
+    """State of an installation."""
 
-    Attributes:
-        holds: Whether every score was the same in every arrangement, and nothing is wrong.
-        arrangements: Each metric in each arrangement; empty if nothing could be scored.
-        models: Digests of the installed models by name, of those that are whole.
-        fetched: Names of the models that were fetched.
-        cache_size: Bytes of the cached model answers in the folder ``cache``.
-    """
-
-    holds: bool
+    holds: bool  # whether every score was the same in every arrangement, and nothing is wrong
     mode: str
     conversations: int
-    arrangements: tuple[Arrangement, ...]
+    arrangements: tuple[Arrangement, ...]  # empty if nothing could be scored
     problems: tuple[str, ...]
     versions: dict[str, str]
-    models: dict[str, str]
-    fetched: tuple[str, ...]
+    models: dict[str, str]  # digests of the installed models by name, of those that are whole
+    fetched: tuple[str, ...]  # names of the models that were fetched
     cache: str
-    cache_size: int
+    cache_size: int  # bytes of the cached model answers
     seconds: float
 
 

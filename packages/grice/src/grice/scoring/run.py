@@ -63,22 +63,15 @@ class Run:
     """Scores of open inputs: iterate over it to the end, then read the summary.
 
     The scores of conversations that an interrupted run has finished are read back.
-
-    Attributes:
-        output: File of the scores, ``-`` for standard output; None writes none.
-        format: The format that was asked for, which belongs to the identity of the run.
-        bad_records: Count records that cannot be read, or raise the first.
-        resume: Finish what an interrupted run has left beside ``output``.
-        sample: Number of conversations to draw with ``seed``; None scores all.
     """
 
     readings: Sequence[Reading]
     scorer: Scorer
-    output: str | Path | None = None
-    format: str | None = None
-    bad_records: Literal["skip", "fail"] = "skip"
-    resume: bool = True
-    sample: int | None = None
+    output: str | Path | None = None  # ``-`` is standard output; None writes none
+    format: str | None = None  # that was asked for: it belongs to the identity of the run
+    bad_records: Literal["skip", "fail"] = "skip"  # count them, or raise the first
+    resume: bool = True  # finish what an interrupted run has left beside ``output``
+    sample: int | None = None  # number of conversations to draw; None scores all
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -240,19 +233,12 @@ def score_windows(
 
 
 class State(msgspec.Struct, frozen=True):
-    """Progress of an unfinished file.
+    """Progress of an unfinished file."""
 
-    Attributes:
-        run: Signatures of the metrics and everything else that decides the numbers.
-        input: Digest over the records scored so far.
-        records: Number of finished records of the input, broken ones included.
-        bytes: Length of the lines that belong to them.
-    """
-
-    run: str
-    input: str = ""
-    records: int = 0
-    bytes: int = 0
+    run: str  # signatures of the metrics and everything else that decides the numbers
+    input: str = ""  # digest over the records scored so far
+    records: int = 0  # number of finished records of the input, broken ones included
+    bytes: int = 0  # length of the lines that belong to them
 
 
 class Sink:

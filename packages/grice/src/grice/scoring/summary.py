@@ -48,21 +48,15 @@ class CommonReason(msgspec.Struct, frozen=True):
 
 
 class MetricSummary(msgspec.Struct, frozen=True):
-    """One metric over a run.
-
-    Attributes:
-        mean: Mean over the scores of status ``ok``, its interval clustered by conversation.
-        failure: Place and reason of the first failed score.
-        reasons: The most frequent reason by status.
-    """
+    """One metric over a run."""
 
     metric: str
-    mean: Estimate | None
+    mean: Estimate | None  # over the scores of status ``ok``, clustered by conversation
     counts: dict[Status, int]
     lowest: tuple[LowScore, ...]
     signature: str
-    failure: str | None = None
-    reasons: dict[Status, CommonReason] = {}
+    failure: str | None = None  # place and reason of the first failed score
+    reasons: dict[Status, CommonReason] = {}  # the most frequent one by status
 
     def record(self) -> dict[str, object]:
         """Return the fields for JSON: of the mean the value and its bounds."""
@@ -80,29 +74,20 @@ class Sampled(msgspec.Struct, frozen=True):
 
 
 class Summary(msgspec.Struct):
-    """A whole run.
-
-    Attributes:
-        problems: The first skipped records, one line each.
-        models: The preset.
-        assistant_alone: Conversations of which only the assistant's turns were judged by default.
-        unknown_roles: Turns beside an assistant's that were not judged, by unknown role.
-        unknown_answering: Turns beside a user's that were judged, by unknown role.
-        flags: Judged replies by flag.
-    """
+    """A whole run."""
 
     conversations: int = 0
     turns: int = 0
     metrics: tuple[MetricSummary, ...] = ()
     skipped: int = 0
-    problems: tuple[str, ...] = ()
-    models: str = SMALL
+    problems: tuple[str, ...] = ()  # the first skipped records, one line each
+    models: str = SMALL  # the preset
     sample: Sampled | None = None
-    assistant_alone: int = 0
-    unknown_roles: dict[str, int] = {}
-    unknown_answering: dict[str, int] = {}
+    assistant_alone: int = 0  # conversations of which only its turns were judged by default
+    unknown_roles: dict[str, int] = {}  # turns beside an assistant's that were not judged
+    unknown_answering: dict[str, int] = {}  # turns beside a user's that were judged
     tool_turns: int = 0
-    flags: dict[str, int] = {}
+    flags: dict[str, int] = {}  # judged replies by flag
 
     @property
     def failed(self) -> int:
