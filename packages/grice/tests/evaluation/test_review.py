@@ -100,9 +100,9 @@ def test_a_finding_of_nearly_all_replies_of_a_log_is_listed_once(plain, listed):
 def test_a_reply_that_repeats_word_by_word_is_called_that_whatever_speaks_against_it():
     verbatim = FeatureEvidence("repeated span", 1.0, span=Span(3, 0, 8))
     off_topic = scored(3, "relevance", 0.0)
-    (item,) = reviewed(scored(3, "repetition", 0.0, verbatim), off_topic).items
+    (item,) = reviewed(scored(3, "repetition", 0.01, verbatim), off_topic).items
     assert item.flaw == "repeats"
-    (doubtful,) = reviewed(scored(3, "repetition", 0.4, verbatim), off_topic).items
+    (doubtful,) = reviewed(scored(3, "repetition", 0.02, verbatim), off_topic).items
     assert doubtful.flaw == "irrelevant"
 
 
