@@ -82,15 +82,12 @@ class Item(NamedTuple):
 
 
 class Rated(NamedTuple):
-    """A rated set, its items, and the records that could not be read.
-
-    ``fingerprint`` is its name with a hash of its files.
-    """
+    """A rated set, its items, and the records that could not be read."""
 
     set: RatedSet
     items: tuple[Item, ...]
     problems: tuple[str, ...]
-    fingerprint: str
+    fingerprint: str  # its name with a hash of its files
 
     @property
     def groups(self) -> list[str] | None:

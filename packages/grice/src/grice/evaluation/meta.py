@@ -55,14 +55,11 @@ ALL, WITHIN = "all of them", "within systems"
 
 
 class Confound(msgspec.Struct, frozen=True):
-    """A partial correlation, controlling for a covariate; None where it is undefined.
-
-    ``kept`` is the retained share of the plain correlation; None if that may be zero.
-    """
+    """A partial correlation, controlling for a covariate; None where it is undefined."""
 
     given: str
     partial: Estimate | None
-    kept: float | None
+    kept: float | None  # retained share of the plain correlation; None if that may be zero
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

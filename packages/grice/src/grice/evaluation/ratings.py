@@ -39,14 +39,11 @@ LABEL = "a rating with conversation, rating and, of a single reply, turn"
 
 
 class Aligned(NamedTuple):
-    """Ratings and scores over the same items, which are all items of the score file.
-
-    ``ratings`` holds the mean rating of each item; NaN if missing.
-    """
+    """Ratings and scores over the same items, which are all items of the score file."""
 
     unit: Unit
     items: Integers
-    ratings: Floats
+    ratings: Floats  # mean rating of each item; NaN if missing
     columns: dict[str, MetricScores]
     remarks: tuple[str, ...]
 
@@ -136,16 +133,12 @@ def _read_labels(file: str, ids: Ids) -> tuple[Unit, dict[int, tuple[int, list[f
 
 
 class MetricEstimate(msgspec.Struct, frozen=True):
-    """The mean rating with the help of one metric, used to the extent ``weight``.
-
-    ``labels_saved`` further labels alone would give an interval of this width; negative if the
-    metric does not help, None if unknown.
-    """
+    """The mean rating with the help of one metric, used to the extent ``weight``."""
 
     metric: str
     mean: Estimate
     weight: float
-    labels_saved: float | None
+    labels_saved: float | None  # further labels of the same effect; below 0: no help; None: unknown
     signature: str
     says: tuple[str, ...]
 

@@ -54,18 +54,13 @@ NEARLY_ALL, FEWEST = 0.8, 10
 
 
 class Feature(msgspec.Struct, frozen=True):
-    """The value of a metric as a feature of the classifier; low values are bad.
-
-    ``flaw`` is the category if this feature is the strongest, empty if the evidence names it;
-    ``center`` and ``scale`` are mean and standard deviation of the training replies, ``weight``
-    the log odds per standard deviation, at least 0.
-    """
+    """The value of a metric as a feature of the classifier; low values are bad."""
 
     metric: str
-    flaw: str
-    center: float
-    scale: float
-    weight: float
+    flaw: str  # category if this feature is the strongest; empty if the evidence names it
+    center: float  # mean of the training replies
+    scale: float  # their standard deviation
+    weight: float  # log odds of a mark per standard deviation, at least 0
 
     def effect(self, value: float) -> float:
         """Return the contribution of a value to the log odds of a mark."""
@@ -73,14 +68,11 @@ class Feature(msgspec.Struct, frozen=True):
 
 
 class Stack(msgspec.Struct, frozen=True):
-    """A stacked classifier: the content of a model folder of type ``review``.
-
-    ``models`` is the model of the scores that were fitted, for metrics that run with several.
-    """
+    """A stacked classifier: the content of a model folder of type ``review``."""
 
     intercept: float
     features: tuple[Feature, ...] = msgspec.field(name="witnesses")
-    models: dict[str, str] = {}
+    models: dict[str, str] = {}  # of the scores that were fitted, for metrics that run with several
     name: str = ""
 
     @property
@@ -155,17 +147,13 @@ def _of_turn(score: Score, turn: int) -> Score:
 
 
 class FlaggedTurn(msgspec.Struct, frozen=True, kw_only=True):
-    """A reply that is worth a look; without texts, its quotes are empty.
-
-    ``probability`` is that of a mark by a person; it, ``metric`` and ``value`` are None for a
-    certain flaw. ``flaw`` is the category of the strongest feature, or of the first certain flaw.
-    """
+    """A reply that is worth a look; without texts, its quotes are empty."""
 
     rank: int = 0
     conversation: str
     turn: int
-    probability: float | None = None
-    flaw: str
+    probability: float | None = None  # of a mark by a person; None for a certain flaw
+    flaw: str  # category of the strongest feature, or of the first certain flaw
     metric: str | None = None
     value: float | None = None
     reason: str | None

@@ -80,30 +80,22 @@ def turn_of(item: int) -> int | None:
 
 
 class Column(NamedTuple):
-    """One metric on the items of a rated set.
-
-    ``values`` has one value per item: the neutral one where the metric abstained, None where it
-    failed or there is no score.
-    """
+    """One metric on the items of a rated set."""
 
     metric: str
     signature: str
-    values: tuple[float | None, ...]
+    values: tuple[float | None, ...]  # one per item: neutral if it abstained, None if it failed
     abstained: int
     failed: int
     missing: int
 
 
 class MetricScores(NamedTuple):
-    """The rows of one metric, sorted by item, with every signature that occurs.
-
-    ``given`` is the value: the neutral one where the metric abstained, NaN where it failed.
-    ``statuses`` are indices in :data:`STATUSES`; -1 where there is no score.
-    """
+    """The rows of one metric, sorted by item, with every signature that occurs."""
 
     items: Integers
-    given: Floats
-    statuses: NDArray[np.int8]
+    given: Floats  # the value: neutral where the metric abstained, NaN where it failed
+    statuses: NDArray[np.int8]  # indices in :data:`STATUSES`; -1 where there is no score
     signatures: tuple[str, ...]
 
     @property

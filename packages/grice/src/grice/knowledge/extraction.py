@@ -92,27 +92,19 @@ class ExtractedTriple(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Extraction(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The triples of one reply, at most one per relation, the most confident first.
-
-    ``reason`` explains why it is empty. Flag ``truncated``: a turn was too long, or had too many
-    events, to be read whole.
-    """
+    """The triples of one reply, at most one per relation, the most confident first."""
 
     triples: tuple[ExtractedTriple, ...] = ()
-    reason: str = ""
-    flags: tuple[str, ...] = ()
+    reason: str = ""  # why it is empty
+    flags: tuple[str, ...] = ()  # ``truncated``: a turn was too long, or had too many events
 
 
 class Scale(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Log odds of a score: ``base + slope * (score - centre) / spread``.
+    """Log odds of a score: ``base + slope * (score - centre) / spread``."""
 
-    ``centre`` and ``spread`` are mean and standard deviation of the best pairs' scores in everyday
-    replies, ``base`` the log odds that a reply with the mean score holds the relation.
-    """
-
-    centre: float = 0.0
-    spread: float = 1.0
-    base: float = 0.0
+    centre: float = 0.0  # mean of the best pairs' scores in everyday replies
+    spread: float = 1.0  # their standard deviation
+    base: float = 0.0  # log odds that a reply with the mean score holds the relation
     slope: float = 1.0
 
 

@@ -52,13 +52,10 @@ class Alias(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A named set of relations, with named groups of them and other names in files.
-
-    The version changes with the meaning of a relation.
-    """
+    """A named set of relations, with named groups of them and other names in files."""
 
     name: str
-    version: str
+    version: str  # it changes with the meaning of a relation
     source: str
     relations: dict[str, Relation]
     groups: dict[str, tuple[str, ...]] = {}

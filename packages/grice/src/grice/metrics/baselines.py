@@ -27,7 +27,6 @@ cosine_baseline = partial(
 
 
 def _mean(values: Sequence[float], reason_against: str) -> Judgement:
-    """Return the mean of values; abstain where there are none."""
     if not values:
         return Judgement(0.0, "abstained", reason_against)
     return Judgement(math.fsum(values) / len(values))

@@ -20,7 +20,6 @@ SHOWN = 3  # number of the least coherent turns in the evidence
 
 
 def _spoken(conversation: Conversation) -> dict[int, Turn]:
-    """Return the turns that hold text, by their index."""
     return {i: turn for i, turn in enumerate(conversation.turns) if turn.text.strip()}
 
 

@@ -147,7 +147,6 @@ def _bare(triple: ExtractedTriple) -> Triple:
 
 
 def _placed(triple: ExtractedTriple, response: Response) -> Triple:
-    """Return a triple with the spans of its events."""
     turns = {"reply": response.turn, "previous": (response.positions or (0,))[-1]}
     head, tail = (
         place and Span(turns[place.turn], place.start, place.end)

@@ -135,7 +135,6 @@ def _compared(responses: Sequence[Response], encoder: Encoder) -> list[list[_Two
 
 
 def _shifted(chance: float) -> float:
-    """Return a probability whose log odds are shifted."""
     if chance in (0.0, 1.0):
         return chance
     return 1 / (1 + (1 - chance) / chance * math.exp(-SHIFT))

@@ -174,17 +174,14 @@ class _Turn(NamedTuple):
 
 
 class _Likeness(NamedTuple):
-    """Similarity of a reply and an earlier turn: cosines of the turns and of the nearest sentences.
+    """Cosines of a reply and an earlier turn, and of their nearest sentences."""
 
-    ``position`` is the index of the earlier turn, ``words`` are its content words.
-    """
-
-    position: int
+    position: int  # index of the earlier turn
     turn: float
     sentence: float
     in_reply: Stretch
     before: Stretch
-    words: frozenset[str]
+    words: frozenset[str]  # its content words
     text: str
 
 

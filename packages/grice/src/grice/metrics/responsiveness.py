@@ -102,15 +102,12 @@ def responsiveness(responses: Sequence[Response], *, encoder: Encoder) -> Iterat
 
 
 class _Answer(NamedTuple):
-    """How a reply answers a question of the turn before.
-
-    ``form`` is 1 if the reply has the form of an answer, at ``place``, -1 if not, 0 if any will do.
-    """
+    """How a reply answers a question of the turn before."""
 
     odds: float
     question: Stretch
     cosine: float
-    form: float
+    form: float  # 1: the reply has the form of an answer, at ``place``; -1: not; 0: any will do
     place: tuple[int, int] | None
 
 

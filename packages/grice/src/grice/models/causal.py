@@ -60,13 +60,10 @@ def open_decoder(folder: ModelFolder, mode: Mode, threads: int) -> ctranslate2.G
 
 
 class PromptTokens(NamedTuple):
-    """The tokens of a prompt.
-
-    ``targets`` has the number of each token's part, -1 if that is not a target.
-    """
+    """The tokens of a prompt."""
 
     tokens: list[str]
-    targets: list[int]
+    targets: list[int]  # number of each token's part; -1 if that is not a target
     offsets: list[tuple[int, int]]
 
 
@@ -212,7 +209,6 @@ class LanguageModelEncoder(PromptReader):
         return vectors
 
     def _means(self, row: tuple[tuple[str, ...], tuple[int, ...]]) -> NDArray[np.float16]:
-        """Return the mean state of each target span that has tokens, in order."""
         tokens, targets = row
         parts = [np.zeros((0, self.dimensions), np.float32)]
         done = start = 0

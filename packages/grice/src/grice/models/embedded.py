@@ -156,13 +156,10 @@ class Engine:
 
 
 class HiddenStates(NamedTuple):
-    """Hidden states of one text's tokens, shape ``(tokens, dimensions)``.
-
-    Offsets are ``(start, end)`` in the text per token; ``(0, 0)`` for special tokens.
-    """
+    """Hidden states of one text's tokens, shape ``(tokens, dimensions)``."""
 
     states: NDArray[np.float32]
-    offsets: Offsets
+    offsets: Offsets  # ``(start, end)`` in the text per token; ``(0, 0)`` for special tokens
 
 
 class EncoderSettings(Settings, frozen=True):

@@ -67,43 +67,28 @@ SEED_STEP = 1_000_003
 
 
 class ClientOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """How endpoints are used.
-
-    Attributes:
-        timeout: Seconds without data from the server before a request fails.
-        attempts: Number of attempts of a request while the server is busy or fails.
-        parse_attempts: How often a request is sent whose answer is not of the stated form.
-        pause: Seconds before the first repetition, at random up to a half less; each further one
-            waits twice as long.
-        longest_pause: The longest wait, also if a server asks for more.
-        limit_requests: The most requests of a run, repeated ones too; None for no limit.
-        dry_run: Count the requests that would be sent, and send none.
-    """
+    """How endpoints are used."""
 
     concurrency: int = 8
-    timeout: float = 60.0
-    attempts: int = 5
-    parse_attempts: int = 3
-    pause: float = 0.5
-    longest_pause: float = 60.0
-    limit_requests: int | None = None
-    dry_run: bool = False
+    timeout: float = 60.0  # seconds without data from the server before a request fails
+    attempts: int = 5  # of a request while the server is busy or fails
+    parse_attempts: int = 3  # of a request whose answer is not of the stated form
+    pause: float = 0.5  # seconds before the first repetition; each further one waits twice as long
+    longest_pause: float = 60.0  # also if a server asks for more
+    limit_requests: int | None = None  # of a run, repeated ones too
+    dry_run: bool = False  # count the requests that would be sent, and send none
 
 
 class Usage(msgspec.Struct, kw_only=True):
-    """Requests that a run has sent to one model of an endpoint, or would send.
-
-    ``requests`` counts repeated ones too; tokens are those that the server states. ``repeated`` and
-    ``unanswered`` (without a usable answer) are counts by the reason.
-    """
+    """Requests that a run has sent to one model of an endpoint, or would send."""
 
     model: str
-    requests: int = 0
+    requests: int = 0  # repeated ones too
     cached: int = 0
     answered: int = 0
-    repeated: dict[str, int] = {}
-    unanswered: dict[str, int] = {}
-    prompt_tokens: int = 0
+    repeated: dict[str, int] = {}  # by the reason
+    unanswered: dict[str, int] = {}  # without a usable answer, by the reason
+    prompt_tokens: int = 0  # as the server states them
     completion_tokens: int = 0
 
 
@@ -279,7 +264,6 @@ class EndpointChat:
     def _ask_all(
         self, requests: Mapping[ChatRequest, bytes], reader: RecordReader[Record]
     ) -> dict[ChatRequest, Record | Unanswered]:
-        """Send requests concurrently, and store each answer under its key."""
         self._ended.clear()
 
         def ask(request: ChatRequest) -> Record | Unanswered:
@@ -437,7 +421,6 @@ class EndpointChat:
             raise _EndedError
 
     def _miss(self, error: _FailedError, times: int) -> Unanswered:
-        """Return that a request has no answer, or end the run."""
         self._counter.add(self._usage, unanswered=str(error))
         if error.kind == "refused":
             return Unanswered(f"{self._shown}: {error}")

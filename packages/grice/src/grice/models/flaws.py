@@ -93,17 +93,14 @@ class FlawSettings(Settings, frozen=True):
 
 
 class FlawHeads:
-    """A small network on the mean hidden state of a reply, with an output per flaw.
-
-    ``flaws`` names each output; the first is any flaw at all.
-    """
+    """A small network on the mean hidden state of a reply, with an output per flaw."""
 
     def __init__(self, folder: ModelFolder, settings: FlawSettings, loader: ModelLoader) -> None:
         from grice.models.mlp import Mlp
 
         reader = loader.dependency(folder, settings.base, PromptEncoder, "states")
         self.identity = f"{folder.identity}/{reader.identity}"
-        self.flaws = tuple(settings.flaws)
+        self.flaws = tuple(settings.flaws)  # the first is any flaw at all
         self._reader, self.truncated = reader, reader.truncated
         self._network = Mlp.load(folder.file("head.npz"))
         weight, bias = self._network.layers[0][0], self._network.layers[-1][1]

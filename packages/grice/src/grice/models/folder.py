@@ -79,14 +79,11 @@ class Card(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class ModelFolder(msgspec.Struct, frozen=True):
-    """A model folder whose files were compared with its card.
-
-    ``digest`` has eight hexadecimal digits over files and settings; it is part of every signature.
-    """
+    """A model folder whose files were compared with its card."""
 
     path: Path
     card: Card
-    digest: str
+    digest: str  # eight hexadecimal digits over files and settings, part of every signature
 
     @property
     def identity(self) -> str:

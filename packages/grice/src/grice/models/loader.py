@@ -86,21 +86,13 @@ S = TypeVar("S", bound=Settings)
 
 
 class ModelType(NamedTuple):
-    """A type of model.
-
-    Attributes:
-        task: What its models are for, such as ``relevance`` or ``knowledge``.
-        open: Opens one. The settings of its card are checked first.
-        like_base: Whether one whose card states a ``base`` has the task of that model.
-        convert: Writes the files of one into an empty folder from a published checkpoint, and
-            returns what the card states; None for decoders.
-    """
+    """A type of model."""
 
     name: str
-    task: str
-    open: Callable[[ModelFolder, ModelLoader], object]
-    like_base: bool = False
-    convert: Convert | None = None
+    task: str  # what its models are for, such as ``relevance`` or ``knowledge``
+    open: Callable[[ModelFolder, ModelLoader], object]  # after a check of its settings
+    like_base: bool = False  # whether one whose card states a ``base`` has the task of that model
+    convert: Convert | None = None  # writes its files from a checkpoint; None for decoders
 
 
 def model_type(

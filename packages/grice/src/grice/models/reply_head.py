@@ -137,17 +137,13 @@ def reply_features(scalars: Array, last: Array, reply: Array) -> Array:
 
 
 class ReplySettings(Settings, frozen=True):
-    """Settings of a model of type ``reply-head``: its :class:`Scale`, base and averages.
-
-    ``average`` is the log odds that the two vectors add on average; ``base`` is the
-    reference of the base classifier, or empty, and ``base_digest`` the one it was fitted on.
-    """
+    """Settings of a model of type ``reply-head``: its :class:`Scale`, base and averages."""
 
     centre: tuple[float, ...]
     spread: tuple[float, ...]
-    average: tuple[float, ...]
-    base: str = ""
-    base_digest: str = ""
+    average: tuple[float, ...]  # log odds that the two vectors add on average
+    base: str = ""  # reference of the base classifier, or empty
+    base_digest: str = ""  # of the one it was fitted on
 
 
 class ReplyHead:

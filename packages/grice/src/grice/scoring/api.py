@@ -118,22 +118,13 @@ class Scores(list[Score]):
 
 
 class Scorer(NamedTuple):
-    """Loaded metrics, and the speakers whose turns they judge.
+    """Loaded metrics, and the speakers whose turns they judge."""
 
-    Attributes:
-        metrics: The metrics in the order of their scores.
-        speakers: Speakers or roles whose turns are judged; empty means all.
-        preset: Name of the preset that chose models and weights.
-        blends: Blends of these metrics, whose scores follow theirs.
-        part: Characters of replies that a metric judges at once; 0 is all. Scores do not depend
-            on it.
-    """
-
-    metrics: Sequence[LoadedMetric]
-    speakers: Collection[str] = ()
-    preset: str = SMALL
-    blends: Sequence[Blend] = ()
-    part: int = 0
+    metrics: Sequence[LoadedMetric]  # in the order of their scores
+    speakers: Collection[str] = ()  # speakers or roles whose turns are judged; empty means all
+    preset: str = SMALL  # it chose models and weights
+    blends: Sequence[Blend] = ()  # of these metrics, whose scores follow theirs
+    part: int = 0  # characters of replies judged at once, 0: all; scores do not depend on it
 
     @property
     def columns(self) -> tuple[ScoreColumn, ...]:

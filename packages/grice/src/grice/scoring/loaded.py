@@ -189,10 +189,7 @@ def column_of(metric: Metric, signature: str) -> ScoreColumn:
 
 
 class LoadedMetric:
-    """A metric that is ready to judge.
-
-    ``asks_endpoint`` says whether it sends what it judges to an endpoint.
-    """
+    """A metric that is ready to judge."""
 
     def __init__(
         self,
@@ -204,7 +201,7 @@ class LoadedMetric:
     ) -> None:
         self.metric = metric
         self.signature = signature
-        self.asks_endpoint = asks_endpoint
+        self.asks_endpoint = asks_endpoint  # whether it sends what it judges to an endpoint
         self._arguments = arguments
         self.column = column_of(metric, str(signature))
 

@@ -78,14 +78,11 @@ class Mention(msgspec.Struct, frozen=True):
 
 
 class Event(msgspec.Struct, frozen=True):
-    """A clause in the simple present, its people still open.
-
-    The subject is who it is about, of "my dog barks" the owner; ``explicit`` if it was said.
-    """
+    """A clause in the simple present, its people still open."""
 
     words: tuple[str | Mention, ...]
-    subject: Party
-    explicit: bool
+    subject: Party  # who it is about, of "my dog barks" the owner
+    explicit: bool  # whether the subject was said
 
     def text(self, person_x: Party) -> str:
         """Return the clause with one party as PersonX and all other people as PersonY."""

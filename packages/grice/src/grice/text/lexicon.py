@@ -23,15 +23,11 @@ _RARE_LEMMAS = {
 
 
 class Word(NamedTuple):
-    """Entry of a word in the table; all fields are empty for an unknown word.
+    """Entry of a word in the table; all fields are empty for an unknown word."""
 
-    The readings are any of ``n`` noun, ``v`` verb, ``a`` adjective, ``r`` adverb. The usual lemma
-    as a verb comes first. Third person and participles are those of a word that is a verb lemma.
-    """
-
-    readings: str = ""
-    lemmas: tuple[str, ...] = ()
-    third: str = ""
+    readings: str = ""  # any of ``n`` noun, ``v`` verb, ``a`` adjective, ``r`` adverb
+    lemmas: tuple[str, ...] = ()  # the usual lemma as a verb comes first
+    third: str = ""  # of a verb lemma, as the participles are
     participles: tuple[str, ...] = ()
 
 

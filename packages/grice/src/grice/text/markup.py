@@ -33,15 +33,11 @@ in a turn of megabytes would take minutes and gigabytes."""
 
 
 class PlainText(NamedTuple):
-    """A text with one space in place of each tag.
-
-    ``blanks`` are the offsets of these spaces; ``shifts`` is how many characters more the original
-    has behind none, one, two, … of them.
-    """
+    """A text with one space in place of each tag."""
 
     text: str
-    blanks: tuple[int, ...]
-    shifts: tuple[int, ...]
+    blanks: tuple[int, ...]  # offsets of these spaces
+    shifts: tuple[int, ...]  # characters more in the original behind none, one, two, … of them
 
     def original(self, offset: int) -> int:
         """Return the offset in the text as it came of the boundary at an offset of ``text``.
