@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from grice.data import Judgement, Span, Triple, TripleEvidence
 from grice.knowledge.schema import head_text, load_schema, tail_text
 from grice.metrics.declaration import Example, metric
+from grice.models.protocols import Encoder, encode_distinct
 from grice.numeric import unit_cosine
 
 if TYPE_CHECKING:
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from grice.knowledge.plausibility import TripleHead
     from grice.knowledge.store import KnowledgeBase
     from grice.metrics.declaration import Count, Fraction
-    from grice.models.protocols import Encoder, encode_distinct
 
 NEUTRAL = 0.5  # also ACCENT's score of a reply without a triple
 NOT_WHOLE = "no related events in whole clauses about people"
