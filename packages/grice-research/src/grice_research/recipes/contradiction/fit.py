@@ -217,10 +217,10 @@ class Side(NamedTuple):
     real: torch.Tensor
 
 
-def read(rows: Sequence[Sentences], threads: int) -> Read:
+def read(rows: Sequence[Sentences]) -> Read:
     """Read the states of all sentences with the encoder that ships."""
     texts = list(dict.fromkeys(text for row in rows for text in (row.premise, row.hypothesis)))
-    models = ModelLoader(mode="fast", workers=threads, cache=None)
+    models = ModelLoader(mode="fast", workers=1, cache=None)
     encoder = models.load("builtin:encoder", EmbeddedEncoder)
     dimensions = len(encoder.encode(texts[:1])[0])
     states = np.zeros((len(texts), MOST, dimensions), np.float16)
@@ -343,9 +343,7 @@ def odds_of(net: Attention, given: Read, rows: NDArray[np.int64]) -> NDArray[np.
     return torch.cat(parts).numpy()
 
 
-def quality(
-    rows: Sequence[Sentences], odds: NDArray[np.float32], command: str
-) -> Iterator[dict[str, object]]:
+def quality(rows: Sequence[Sentences], odds: NDArray[np.float32]) -> Iterator[dict[str, object]]:
     """Yield the area under the ROC curve of the pairs kept back, by source and of all."""
     for source in ("all", *dict.fromkeys(row.source for row in rows)):
         places = [i for i, row in enumerate(rows) if source in ("all", row.source)]
@@ -354,24 +352,21 @@ def quality(
             continue
         groups = [rows[i].premise for i in places]
         area = roc_areas({"odds": odds[places]}, labels, groups=groups).areas["odds"]
-        yield figure_of(f"pairs kept back: {source}", "AUC", area, command, len(places))
+        yield figure_of(f"pairs kept back: {source}", "AUC", area, COMMAND, len(places))
 
 
 def main() -> None:
-    parser = parser_of(__doc__)
-    parser.add_argument("--threads", type=int, default=1)
-    given = parser.parse_args()
-    torch.set_num_threads(given.threads)
-    rows = pairs(given.data)
-    sentences = read(rows, given.threads)
+    torch.set_num_threads(1)
+    rows = pairs(parser_of(__doc__).parse_args().data)
+    sentences = read(rows)
     kept = np.array([row.validation for row in rows])
     learned, judged = np.flatnonzero(~kept), np.flatnonzero(kept)
     nets = [train(sentences, rows, learned, seed) for seed in SEEDS]
     each = [odds_of(net, sentences, judged) for net in nets]
     validation = [rows[i] for i in judged]
     for seed, odds in zip(SEEDS, each, strict=True):
-        print(json.dumps({"seed": seed, **next(quality(validation, odds, COMMAND))}))
-    figures = list(quality(validation, np.mean(each, axis=0), COMMAND))
+        print(json.dumps({"seed": seed, **next(quality(validation, odds))}))
+    figures = list(quality(validation, np.mean(each, axis=0)))
     for figure in figures:
         print(json.dumps(figure))
     folder = MODELS / "contradiction"

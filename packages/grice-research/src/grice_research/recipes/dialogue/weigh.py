@@ -23,7 +23,12 @@ from grice.models.loader import ModelLoader
 from grice.models.ranker import FluencyModel
 from grice_research.places import work_folder
 from grice_research.recipes.common import figure_of, parser_of, write_rows
-from grice_research.recipes.relevance.corpora import evaluated_texts, normalise, read_dialogues
+from grice_research.recipes.relevance.corpora import (
+    Dialogue,
+    evaluated_texts,
+    normalise,
+    read_dialogues,
+)
 from grice_research.roc import roc_areas
 
 TRUE = 2400  # true replies that are drawn, of each corpus alike as far as it goes
@@ -48,12 +53,12 @@ class Trial(NamedTuple):
     author: str = "person"
 
 
-def trials(data: Path, *, seed: int = 0) -> list[Trial]:
+def trials(data: Path) -> list[Trial]:
     """Return true replies of held-out conversations, others in their place, and rated messages."""
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(0)
     evaluated = evaluated_texts(data)
     by_source: dict[str, list[Trial]] = {}
-    held = [held_dialogue for held_dialogue in read_dialogues(data) if held_dialogue.held_out]
+    held = [dialogue for dialogue in read_dialogues(data) if dialogue.held_out]
     for dialogue in held:
         for place in range(1, len(dialogue.turns)):
             reply, before = dialogue.turns[place], dialogue.turns[max(0, place - TURNS) : place]
@@ -73,14 +78,12 @@ def trials(data: Path, *, seed: int = 0) -> list[Trial]:
                 kept.append(trial._replace(kind="random", reply=some[other].reply, label=0))
             if (broken := damaged(trial.reply, random)) is not None:
                 kept.append(trial._replace(kind="damaged", reply=broken, label=0))
-    return [*kept, *messages(data, evaluated, held_out=True)]
+    return [*kept, *messages(held, evaluated)]
 
 
-def messages(data: Path, evaluated: set[str], *, held_out: bool) -> Iterator[Trial]:
-    """Yield the messages of ConvAI 2017 that people called good or bad."""
-    for dialogue in read_dialogues(data):
-        if dialogue.held_out != held_out:
-            continue
+def messages(held: list[Dialogue], evaluated: set[str]) -> Iterator[Trial]:
+    """Yield the messages of held-out conversations that people called good or bad."""
+    for dialogue in held:
         authors = dict(zip(dialogue.turns, dialogue.by_person, strict=True))
         for message in dialogue.rated:
             known = [normalise(text) in evaluated for text in message.history]
@@ -89,14 +92,8 @@ def messages(data: Path, evaluated: set[str], *, held_out: bool) -> Iterator[Tri
                 continue
             # A message may be the beginning of a turn.
             by = next((p for text, p in authors.items() if text.startswith(message.text)), True)
-            yield Trial(
-                "message",
-                message.history[first:],
-                message.text,
-                int(message.good),
-                dialogue.id,
-                "person" if by else "bot",
-            )
+            about = (int(message.good), dialogue.id, "person" if by else "bot")
+            yield Trial("message", message.history[first:], message.text, *about)
 
 
 def damaged(text: str, random: np.random.Generator) -> str | None:

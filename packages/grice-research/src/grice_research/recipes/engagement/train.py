@@ -23,7 +23,12 @@ from grice_research.recipes.common import (
     rows_of,
     update_card,
 )
-from grice_research.recipes.relevance.corpora import EVALUATED, evaluated_texts, normalise
+from grice_research.recipes.relevance.corpora import (
+    EVALUATED,
+    evaluated_texts,
+    normalise,
+    redial_windows,
+)
 from grice_research.training.replies import Penalty, fit_head, read_replies
 from grice_research.training_texts import record_texts
 
@@ -40,12 +45,6 @@ class LabelledReply(NamedTuple):
     pair: Pair
     label: int
     group: str
-
-
-def labelled_replies(data: Path) -> Iterator[LabelledReply]:
-    yield from _topical_chat(data)
-    yield from _convai2017(data)
-    yield from _ab_redial(data)
 
 
 def without_evaluated(labels: list[LabelledReply], data: Path) -> tuple[list[LabelledReply], str]:
@@ -71,10 +70,8 @@ def _topical_chat(data: Path) -> Iterator[LabelledReply]:
             ratings = row["meta"]["turn_rating"]
             for before, text, rating in zip(texts, texts[1:], ratings[1:], strict=False):
                 if rating and before and text:
-                    source = "topical_chat ratings of replies"
-                    yield LabelledReply(
-                        source, Pair((before,), text), int(rating in GOOD), row["id"]
-                    )
+                    pair, label = Pair((before,), text), int(rating in GOOD)
+                    yield LabelledReply("topical_chat ratings of replies", pair, label, row["id"])
 
 
 def _convai2017(data: Path) -> Iterator[LabelledReply]:
@@ -90,9 +87,8 @@ def _convai2017(data: Path) -> Iterator[LabelledReply]:
             if ratings:
                 good = int(sum(ratings) / len(ratings) > 1.5)  # 1 bad, 2 good
                 author = "bots'" if users.get(speaker) == "Bot" else "people's"
-                yield LabelledReply(
-                    f"convai2017 ratings of {author} messages", pair, good, row["id"]
-                )
+                source = f"convai2017 ratings of {author} messages"
+                yield LabelledReply(source, pair, good, row["id"])
 
 
 def _engagement(row: dict[str, Any]) -> float:
@@ -125,20 +121,12 @@ def _joined(row: dict[str, Any]) -> list[tuple[str, str, list[int]]]:
 
 
 def _ab_redial(data: Path) -> Iterator[LabelledReply]:
-    for row in rows_of(data / "ab_redial/ab_redial.jsonl.gz"):
-        for window in row["windows"]:
-            *_, before = (" ".join(_text(turn).split()) for turn in window["context"])
-            reply = " ".join(_text(window["response"]).split())
-            votes = window["interestingness"]
-            if before and reply and votes:
-                label = int(sum(votes) / len(votes) > INTERESTING)
-                yield LabelledReply(
-                    "ab_redial interest of replies", Pair((before,), reply), label, row["id"]
-                )
-
-
-def _text(turn: str | dict[str, str]) -> str:
-    return turn if isinstance(turn, str) else turn["text"]
+    for talk, (*_, before, reply), window in redial_windows(data):
+        votes = window["interestingness"]
+        if before and reply and votes:
+            label = int(sum(votes) / len(votes) > INTERESTING)
+            pair = Pair((before,), reply)
+            yield LabelledReply("ab_redial interest of replies", pair, label, talk)
 
 
 MOST = 2500  # labels of a source that are drawn
@@ -169,13 +157,13 @@ def drawn(labels: list[LabelledReply]) -> list[LabelledReply]:
 def main() -> None:
     parser = parser_of(__doc__)
     parser.add_argument("step", choices=["bundle"])
-    options = parser.parse_args()
+    data = parser.parse_args().data
     replies = [
         reply
-        for reply in labelled_replies(options.data)
+        for reply in (*_topical_chat(data), *_convai2017(data), *_ab_redial(data))
         if not unreadable(reply.pair.right) and not unreadable(reply.pair.left[0])
     ]
-    labels, excluded = without_evaluated(replies, options.data)
+    labels, excluded = without_evaluated(replies, data)
     print(excluded, flush=True)
     labels = drawn(labels)
     # Those of conversations only chose the sources, and count as learned texts too.

@@ -124,16 +124,14 @@ def main() -> None:
     write_engine(model, tokenizer, arguments.out)
     heads = material(arguments.data)
     describe(arguments.out, heads, Calibration(1.0, 0.0, 0.0))
-    calibration = calibrated(arguments.data, open_knowledge(arguments.out))
+    knowledge = ModelLoader().load(f"file:{arguments.out}", GenerativeKnowledge)
+    calibration = calibrated(arguments.data, knowledge)
     describe(arguments.out, heads, calibration)
     record_texts(arguments.out, seen(arguments.data, heads))
-    record_selection(arguments.out, looked_at(arguments.data))
+    chose = read_population(arguments.data, "dev")[0]
+    record_selection(arguments.out, (text for t in chose for text in (t.head, t.tail)))
     for name in FILES:
         print(f"{name}: {(arguments.out / name).stat().st_size / 1e6:.2f} MB")
-
-
-def open_knowledge(directory: Path) -> GenerativeKnowledge:
-    return ModelLoader().load(f"file:{directory}", GenerativeKnowledge)
 
 
 def calibrated(data: Path, knowledge: GenerativeKnowledge) -> Calibration:
@@ -157,12 +155,6 @@ def seen(data: Path, heads: Material) -> Iterator[str]:
         for _, tail in head.tails:
             yield tail
     yield from learned(training_examples(data)[0])
-
-
-def looked_at(data: Path) -> Iterator[str]:
-    triples, _, _ = read_population(data, "dev")
-    for triple in triples:
-        yield from (triple.head, triple.tail)
 
 
 def describe(out: Path, heads: Material, calibration: Calibration) -> None:

@@ -184,12 +184,6 @@ class Making(NamedTuple):
     cases: Templates
 
 
-def in_folds(
-    instances: list[Instance], fold: dict[str, int], folds: tuple[int, ...]
-) -> list[Instance]:
-    return [instance for instance in instances if fold[instance.belief] in folds]
-
-
 def form(
     name: str, kept: Kept, instances: list[Instance], known: list[Triple], seed: int
 ) -> Bilinear:
@@ -333,7 +327,3 @@ def fit_choice(
         chosen = labels == side
         weights[chosen] *= weights[labels < 2].sum() / 2 / weights[chosen].sum()
     return fit_kernel(counts, vectors, labels, classes=3, weights=weights, seed=seed, **CHOICE)  # type: ignore[arg-type]
-
-
-def some(rows: list[Instance], count: int, seed: int) -> list[Instance]:
-    return random.Random(seed).sample(rows, min(count, len(rows)))

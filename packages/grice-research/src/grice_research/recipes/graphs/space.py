@@ -28,7 +28,6 @@ from grice_research.recipes.graphs.data import (
 )
 from grice_tasks.explagraphs.classifiers import KernelHead, Scaling, projections, random_features
 from grice_tasks.explagraphs.features import Space
-from grice_tasks.explagraphs.graph import Graph
 from grice_tasks.explagraphs.wording import fact_text, opposite, phrases
 
 BLOCK = 4096  # rows whose features are held at once
@@ -52,26 +51,25 @@ def fit_kernel(
     labels: np.ndarray,
     *,
     classes: int,
-    weights: np.ndarray | None = None,
-    share: float = 0.5,
-    width: float = 1.0,
-    ridge: float = 1.0,
-    features: int = 2048,
+    weights: np.ndarray,
+    share: float,
+    width: float,
+    ridge: float,
+    features: int,
     seed: int = 0,
 ) -> KernelHead:
     """Return a head whose scores approach the probabilities of the classes."""
     scale = scaling(counts, vectors, share=share, width=width)
     rows = (np.concatenate([counts, vectors], axis=1) - scale.mean) * scale.factor
     project = projections(rows.shape[1], features, seed)
-    w = np.ones(len(rows)) if weights is None else weights
     target = np.eye(classes)[labels]
-    bias = (w[:, None] * target).sum(axis=0) / w.sum()
+    bias = (weights[:, None] * target).sum(axis=0) / weights.sum()
     centre = target - bias
     gram, goal = ridge * np.eye(features), np.zeros((features, classes))
     for start in range(0, len(rows), BLOCK):
         part = slice(start, start + BLOCK)
         made = random_features(rows[part].astype(np.float32), project)
-        weighted = made * w[part, None].astype(np.float32)
+        weighted = made * weights[part, None].astype(np.float32)
         gram += made.T @ weighted
         goal += weighted.T @ centre[part]
     weight = np.linalg.solve(gram, goal)
@@ -88,7 +86,7 @@ def scores(head: KernelHead, counts: np.ndarray, vectors: np.ndarray) -> np.ndar
 WORK = work_folder("graphs")
 AXES = 64
 TOPICS = 53  # the number of topics of the train split; their names are not released
-FOLDS = 5
+FOLDS, ROUNDS = 5, 40  # of topics, and rounds of k-means
 
 
 class Kept(dict[str, np.ndarray]):
@@ -143,40 +141,32 @@ def _good(kept: Kept, data: Path) -> np.ndarray:
     return np.linalg.solve(gram, rows.T @ (weight * sides)).astype(np.float32)
 
 
-def topics(kept: Kept, instances: list[Instance], seed: int = 0) -> dict[str, int]:
+def topics(kept: Kept, instances: list[Instance]) -> dict[str, int]:
     """Return the topic of each belief, a cluster of vectors (k-means)."""
     beliefs = sorted({instance.belief for instance in instances})
-    return dict(zip(beliefs, _clusters(kept.rows(beliefs), seed).tolist(), strict=True))
+    rows = kept.rows(beliefs)
+    centres = rows[np.random.default_rng(0).choice(len(rows), TOPICS, replace=False)].copy()
+    for _ in range(ROUNDS):
+        nearest = (rows @ centres.T).argmax(axis=1)
+        for cluster in range(TOPICS):
+            if (nearest == cluster).any():
+                centre = rows[nearest == cluster].mean(axis=0)
+                centres[cluster] = centre / np.linalg.norm(centre)
+    return dict(zip(beliefs, nearest.tolist(), strict=True))
 
 
-def topic_folds(kept: Kept, instances: list[Instance], seed: int = 0) -> dict[str, int]:
+def topic_folds(kept: Kept, instances: list[Instance]) -> dict[str, int]:
     """Return the fold of each belief; beliefs on one topic share it."""
-    topic = topics(kept, instances, seed)
+    topic = topics(kept, instances)
     sizes = Counter(topic[instance.belief] for instance in instances)
     order = sorted(sizes)
-    random.Random(seed).shuffle(order)
+    random.Random(0).shuffle(order)
     load = [0] * FOLDS
     fold: dict[int, int] = {}
     for largest in sorted(order, key=lambda cluster: -sizes[cluster]):
         fold[largest] = min(range(FOLDS), key=load.__getitem__)
         load[fold[largest]] += sizes[largest]
     return {belief: fold[cluster] for belief, cluster in topic.items()}
-
-
-def _clusters(rows: np.ndarray, seed: int, rounds: int = 40) -> np.ndarray:
-    draws = np.random.default_rng(seed)
-    centres = rows[draws.choice(len(rows), TOPICS, replace=False)].copy()
-    for _ in range(rounds):
-        nearest = (rows @ centres.T).argmax(axis=1)
-        for cluster in range(TOPICS):
-            if (nearest == cluster).any():
-                centre = rows[nearest == cluster].mean(axis=0)
-                centres[cluster] = centre / np.linalg.norm(centre)
-    return nearest
-
-
-def flipped(graph: Graph) -> list[Triple]:
-    return [Triple(e.head, opposite(e.relation), e.tail) for e in graph.edges]
 
 
 def main() -> None:
@@ -191,7 +181,8 @@ def main() -> None:
     wanted += [text for instance in corpus if (text := denied(instance.belief)) is not None]
     wanted += [concept for graph in graphs for concept in graph.concepts]
     wanted += [fact_text(fact) for graph in graphs for fact in graph.edges]
-    wanted += [fact_text(fact) for instance in corpus for fact in flipped(instance.graph)]
+    gold = (fact for instance in corpus for fact in instance.graph.edges)
+    wanted += [fact_text(Triple(e.head, opposite(e.relation), e.tail)) for e in gold]
     kept = VectorStore(WORK / "vectors")
     kept.add(wanted, engine)
     kept.add([phrase for text in texts for phrase in phrases(text)], engine)

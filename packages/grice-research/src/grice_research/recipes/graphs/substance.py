@@ -5,6 +5,7 @@ python -m grice_research.recipes.graphs.substance [--data ../shared/data]
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,11 +27,9 @@ from grice_research.recipes.graphs.making import (
     fit_choice,
     fit_making,
     form,
-    in_folds,
     make_cases,
     proposals,
     read,
-    some,
     weighted,
     wrong_graphs,
 )
@@ -126,7 +125,7 @@ class Shelf(NamedTuple):
     instances: list[Instance]
 
     def rows(self, folds: tuple[int, ...]) -> list[Instance]:
-        return in_folds(self.instances, self.fold, folds)
+        return [each for each in self.instances if self.fold[each.belief] in folds]
 
 
 def open_shelf(data: Path) -> Shelf:
@@ -152,7 +151,7 @@ def fit_generator(shelf: Shelf) -> tuple[Making, list[str], KernelHead]:
     topic = topics(shelf.kept, shelf.instances)
     making = fit_making(shelf.kept, maker, shelf.known, shelf.features, topic)
     beliefs = make_cases(maker, shelf.features)[1]
-    seen = some(maker, TAUGHT, 5)
+    seen = random.Random(5).sample(maker, min(TAUGHT, len(maker)))
     shown = proposals(making, seen, shelf.features, beliefs)
     made = [(instance, graph) for instance, graphs in zip(seen, shown, strict=True)
             for graph in graphs[:SHOWN]]  # fmt: skip

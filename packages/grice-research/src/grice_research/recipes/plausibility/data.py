@@ -12,17 +12,13 @@ import numpy as np
 
 from grice.data import Triple
 from grice.knowledge.schema import event_text, head_text, load_schema, tail_text
+from grice_research.benches.cskb_population import GENERAL
 from grice_research.recipes.common import rows_of, table_of
 from grice_research.recipes.knowledge.atomic import barrier, content, folded, training_triples
 
 SCHEMA = load_schema("atomic2020")
 ACCENT = SCHEMA.group("accent")
 RELATIONS = (*ACCENT, "Causes", "xReason", "isBefore")
-POPULATION_NAMES = {
-    "general Want": "xWant", "general Effect": "xEffect", "general React": "xReact",
-}  # fmt: skip
-
-
 EVENT2MIND = {"xintent": "xIntent", "xreact": "xReact", "oreact": "oReact"}
 
 
@@ -37,16 +33,9 @@ class Example(NamedTuple):
 
 
 def worded(head: str, relation: str, tail: str, label: int, source: str) -> Example:
-    tail_words = tail_text(tail, SCHEMA[relation])
-    return Example(
-        head_text(head),
-        relation,
-        tail_words,
-        spoken(tail, relation, tail_words),
-        label,
-        content(head),
-        source,
-    )
+    words = tail_text(tail, SCHEMA[relation])
+    event = spoken(tail, relation, words)
+    return Example(head_text(head), relation, words, event, label, content(head), source)
 
 
 def spoken(tail: str, relation: str, tail_words: str) -> str:
@@ -171,7 +160,7 @@ def read_population(data: Path, part: str) -> tuple[list[Triple], np.ndarray, np
     """Return the triples of CSKB Population, whether each is plausible, and its relation there."""
     rows_of_part = list(table_of(data / f"cskb_population/{part}.tsv.gz"))
     triples = [
-        Triple(r["head"], POPULATION_NAMES.get(r["relation"], r["relation"]), r["tail"])
+        Triple(r["head"], GENERAL.get(r["relation"], r["relation"]), r["tail"])
         for r in rows_of_part
     ]
     labels = np.array([int(r["label"]) for r in rows_of_part])

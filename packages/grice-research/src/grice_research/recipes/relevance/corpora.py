@@ -114,6 +114,15 @@ def spoken_texts(data: Path, names: Iterable[str]) -> Iterator[str]:
                 yield from text.split("</UTT>")
 
 
+def redial_windows(data: Path) -> Iterator[tuple[str, list[str], dict[str, Any]]]:
+    """Yield the windows of AB-ReDial: conversation, texts up to the rated reply, the record."""
+    for row in rows_of(data / "ab_redial/ab_redial.jsonl.gz"):
+        for window in row["windows"]:
+            turns = (*window["context"], window["response"])
+            texts = (turn if isinstance(turn, str) else turn["text"] for turn in turns)
+            yield row["id"], [" ".join(text.split()) for text in texts], window
+
+
 def _fraction(*key: str) -> float:
     """Map a key to [0, 1), evenly and the same on every machine."""
     return int.from_bytes(sha256("\0".join(key).encode()).digest()[:8], "big") / 2**64

@@ -22,8 +22,7 @@ class Mix(NamedTuple):
     other_corpus: float = 0.0
     same_conversation: float = 0.0
     near_history: float = 0.0
-    """Of ``candidates`` random replies of the corpus, the one most similar to the last turn."""
-    candidates: int = 16
+    """Of 16 random replies of the corpus, the one most similar to the last turn."""
 
 
 class Examples(NamedTuple):
@@ -88,12 +87,15 @@ def _stack(rows: list[tuple[object, ...]]) -> Examples:
     return columns._replace(held_out=columns.held_out.astype(bool))
 
 
-def shorten(history: Ints, rng: np.random.Generator, *, first: float, two: float) -> Ints:
+ONE_TURN, TWO_TURNS = 0.3, 0.15  # shares of histories that are cut to their last turn, and to two
+
+
+def shorten(history: Ints, rng: np.random.Generator) -> Ints:
     """Cut a share of the histories to their last turn, and a share to the last two."""
     history = history.copy()
     chance = rng.random(len(history))
-    history[chance < first, :-1] = MISSING
-    history[(chance >= first) & (chance < first + two), :-2] = MISSING
+    history[chance < ONE_TURN, :-1] = MISSING
+    history[(chance >= ONE_TURN) & (chance < ONE_TURN + TWO_TURNS), :-2] = MISSING
     return history
 
 
@@ -101,15 +103,21 @@ def draw_negatives(
     examples: Examples, rows: Ints, mix: Mix, vectors: NDArray[np.float16], rng: np.random.Generator
 ) -> Ints:
     """Return for each of the rows the index of a reply that was said somewhere else."""
-    corpus = _Corpora(examples)
-    replies = corpus.draw(examples.corpus[rows], 1, rng)[:, 0]
-    kinds = _kinds(mix, len(rows), rng)
+    order = np.argsort(examples.corpus, kind="stable")
+    bounds = np.searchsorted(examples.corpus[order], np.arange(examples.corpus.max() + 2))
+
+    def draw(corpus: Ints, count: int) -> Ints:
+        low, high = bounds[corpus][:, None], bounds[corpus + 1][:, None]
+        return examples.reply[order[rng.integers(low, high, (len(corpus), count))]]
+
+    replies = draw(examples.corpus[rows], 1)[:, 0]
+    kinds = np.searchsorted(np.cumsum(mix), rng.random(len(rows)), side="right")
     chosen = kinds == OTHER_CORPUS
     replies[chosen] = rng.choice(examples.reply, chosen.sum())
     chosen = kinds == SAME_CONVERSATION
     replies[chosen] = _same_conversation(examples, rows[chosen], rng)
     chosen = kinds == NEAR_HISTORY
-    pool = corpus.draw(examples.corpus[rows[chosen]], mix.candidates, rng)
+    pool = draw(examples.corpus[rows[chosen]], CANDIDATES)
     replies[chosen] = _nearest(examples.history[rows[chosen], -1], pool, vectors)
     same = replies == examples.reply[rows]
     replies[same] = rng.choice(examples.reply, same.sum())
@@ -117,13 +125,9 @@ def draw_negatives(
 
 
 OTHER_CORPUS, SAME_CONVERSATION, NEAR_HISTORY = range(3)
+CANDIDATES = 16
 NEAR_DUPLICATE = 0.85
 """A reply this close to its anchor may be as good as the true one, or be the turn itself."""
-
-
-def _kinds(mix: Mix, count: int, rng: np.random.Generator) -> Ints:
-    shares = np.cumsum(mix[:3])
-    return np.searchsorted(shares, rng.random(count), side="right")
 
 
 def _same_conversation(examples: Examples, rows: Ints, rng: np.random.Generator) -> Ints:
@@ -141,17 +145,3 @@ def _nearest(anchors: Ints, pool: Ints, vectors: NDArray[np.float16], step: int 
         cosines[cosines > NEAR_DUPLICATE] = -1
         nearest[start : start + step] = part[np.arange(len(part)), cosines.argmax(axis=1)]
     return nearest
-
-
-class _Corpora:
-    """Draws replies of one corpus."""
-
-    def __init__(self, examples: Examples) -> None:
-        order = np.argsort(examples.corpus, kind="stable")
-        self.replies = examples.reply[order]
-        numbers = np.arange(examples.corpus.max() + 2)
-        self.bounds = np.searchsorted(examples.corpus[order], numbers)
-
-    def draw(self, corpus: Ints, count: int, rng: np.random.Generator) -> Ints:
-        low, high = self.bounds[corpus][:, None], self.bounds[corpus + 1][:, None]
-        return self.replies[rng.integers(low, high, (len(corpus), count))]

@@ -20,7 +20,6 @@ DECAY, HIDDEN, DROPOUT = 0.6, 384, 0.3
 RATE, WEIGHT_DECAY, BATCH = 1e-3, 0.01, 512
 TOWER_STEPS = 5 * (120_000 // BATCH)
 ONE_CORPUS = 0.85  # share of the batches that hold replies of a single corpus
-ONE_TURN, TWO_TURNS = 0.3, 0.15  # shares of histories that are cut to their last turn, and to two
 
 
 class Towers(nn.Module):
@@ -76,7 +75,7 @@ def _loss(
     towers: Towers, vectors: NDArray[np.float16], train: Examples, rows: Ints,
     rng: np.random.Generator,
 ) -> torch.Tensor:  # fmt: skip
-    history, reply = _shorten(train.history[rows], rng), train.reply[rows]
+    history, reply = shorten(train.history[rows], rng), train.reply[rows]
     summary = history_summary(vectors[history].astype(np.float32), decay=DECAY)
     scaled = vectors[reply].astype(np.float32) * np.float32(np.sqrt(vectors.shape[1]))
     left, right = towers.ask(torch.from_numpy(summary)), towers.answer(torch.from_numpy(scaled))
@@ -134,11 +133,6 @@ class Fitted(NamedTuple):
 def fit(material: Material, towers: Towers, seed: int) -> Fitted:
     """Fit a head, calibrate it on held-out conversations and measure it there."""
     read = Reader(material.vectors, towers)
-    net, measured = _learned(material, read, seed)
-    return Fitted(_calibrated(material, read, net), measured)
-
-
-def _learned(material: Material, read: Reader, seed: int) -> tuple[nn.Sequential, dict[str, float]]:
     torch.manual_seed(seed)
     rng = np.random.default_rng(seed)
     inputs = read(material.valid.history[:1], material.valid.reply[:1]).shape[1]
@@ -155,7 +149,7 @@ def _learned(material: Material, read: Reader, seed: int) -> tuple[nn.Sequential
         measured = held_out_auc(material, read, net)
         shown = "  ".join(f"{name} {value:.4f}" for name, value in measured.items())
         print(f"seed {seed} epoch {epoch} {time.monotonic() - began:.0f} s  {shown}", flush=True)
-    return net, measured
+    return Fitted(_calibrated(material, read, net), measured)
 
 
 def _rate(step: int, steps: int) -> float:
@@ -171,16 +165,12 @@ def _batches(
     for start in range(0, len(rows) - BATCH + 1, BATCH):
         part = rows[start : start + BATCH]
         people = rng.integers(0, len(rated.reply), RATED)
-        before = _shorten(train.history[part], rng)
-        history = np.concatenate([before, before, _shorten(rated.history[people], rng)])
+        before = shorten(train.history[part], rng)
+        history = np.concatenate([before, before, shorten(rated.history[people], rng)])
         replies = (train.reply[part], false[start : start + BATCH], rated.reply[people])
         labels = np.concatenate([np.ones(BATCH), np.zeros(BATCH), rated.good[people]])
         features = read(history, np.concatenate(replies))
         yield features, torch.from_numpy(labels.astype(np.float32))
-
-
-def _shorten(history: Ints, rng: np.random.Generator) -> Ints:
-    return shorten(history, rng, first=ONE_TURN, two=TWO_TURNS)
 
 
 def _logits(read: Reader, net: nn.Module, history: Ints, reply: Ints) -> Floats:

@@ -40,7 +40,12 @@ from grice_research.recipes.common import (
     update_card,
 )
 from grice_research.recipes.dialogue.weigh import trials
-from grice_research.recipes.relevance.corpora import evaluated_texts, normalise, read_dialogues
+from grice_research.recipes.relevance.corpora import (
+    evaluated_texts,
+    normalise,
+    read_dialogues,
+    redial_windows,
+)
 from grice_research.training.logistic import fit_logistic
 from grice_research.training_texts import record_selection
 
@@ -89,13 +94,10 @@ def _dbdc3(data: Path) -> Iterator[Reply]:
 
 
 def _ab_redial(data: Path) -> Iterator[Reply]:
-    for row in rows_of(data / "ab_redial/ab_redial.jsonl.gz"):
-        for window in row["windows"]:
-            before = tuple(" ".join(_text(turn).split()) for turn in window["context"])
-            reply = " ".join(_text(window["response"]).split())
-            if reply and window["relevance"]:
-                rating = float(np.mean(window["relevance"]))
-                yield Reply("ab_redial", row["id"], Pair(before, reply), rating)
+    for talk, (*before, reply), window in redial_windows(data):
+        if reply and window["relevance"]:
+            rating = float(np.mean(window["relevance"]))
+            yield Reply("ab_redial", talk, Pair(tuple(before), reply), rating)
 
 
 def _convai2017(data: Path) -> Iterator[Reply]:
@@ -104,10 +106,6 @@ def _convai2017(data: Path) -> Iterator[Reply]:
             for message in dialogue.rated:
                 pair = Pair(message.history, message.text)
                 yield Reply("convai2017", dialogue.id, pair, float(message.good))
-
-
-def _text(turn: str | dict[str, str]) -> str:
-    return turn if isinstance(turn, str) else turn["text"]
 
 
 class Judges(NamedTuple):
