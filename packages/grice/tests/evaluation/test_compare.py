@@ -173,6 +173,7 @@ def test_a_file_against_itself_shows_no_difference_and_no_nan(pair, capsys):
         ('{"conversation": 3}', r"b.jsonl:2: conversation: Expected `str`, got `int`"),
         (json.dumps(line("c", 1, None)), r"b.jsonl:2: value: .*needs a value"),
         (json.dumps(line("c", -1, 0.1)), r"b.jsonl:2: turn: a turn is counted from 0"),
+        (json.dumps(line("c", 2**32 - 1, 0.1)), r"b.jsonl:2: turn: .*, found 4294967295"),
         (json.dumps(line("c", 0, 0.4)), r"scores conversation 'c', turn 0 more than once"),
     ],
 )

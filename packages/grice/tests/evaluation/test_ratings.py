@@ -88,6 +88,8 @@ def test_estimate_prints_both_means(tmp_path, capsys):
     for labelled, problem in ((range(9), "9 items are rated"), (range(100), "every item")):
         with pytest.raises(InputError, match=problem):
             estimate(*files(tmp_path, ratings, scores, labelled))
+    [metric] = estimate(*files(tmp_path, ratings[::-1], scores, range(10))).metrics
+    assert "saves no labels" in metric.says[0]
     labels, out = files(tmp_path, ratings, scores, range(30))
     assert main(["estimate", labels, out, "--json"]) == 0
     result = json.loads(capsys.readouterr().out, parse_constant=lambda word: pytest.fail(word))
