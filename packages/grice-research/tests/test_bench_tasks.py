@@ -135,16 +135,9 @@ def test_a_bench_is_printed_in_eighty_columns(name, folder, capsys, monkeypatch)
             "situatedgen": "swapped reference"}[name] in out  # fmt: skip
 
 
-@pytest.mark.parametrize("name", MADE)
-def test_a_run_is_kept_and_shown_on_a_page(name, runs):
-    printed, folder = runs
-    kept = json.loads((folder / name / f"{name}.json").read_text("utf-8"))
-    values = [figure["value"] for figure in printed[name] if figure["value"] is not None]
-    assert [figure["value"] for figure in kept["figures"]] == values
-    assert f"grice bench {name}" in (folder / name / f"{name}.md").read_text("utf-8")
-    if name == "situatedgen":
-        compared = [figure["why"] for figure in kept["figures"]]
-        assert all("4 of the paper's 2,012 pairs" in why for why in compared)
+def test_the_record_says_how_many_pairs_are_compared(runs):
+    kept = json.loads((runs[1] / "situatedgen" / "situatedgen.json").read_text("utf-8"))
+    assert all("4 of the paper's 2,012 pairs" in figure["why"] for figure in kept["figures"])
 
 
 def test_statements_are_equal_up_to_case_and_marks():

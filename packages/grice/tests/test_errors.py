@@ -39,13 +39,11 @@ def test_a_message_is_short_and_survives_pickling(error):
         {"turns": ["a"], "id": {HUGE: 1}},
     ],
 )
-def test_a_huge_key_or_value_makes_a_short_message(tmp_path, capsys, record):
+def test_a_huge_key_or_value_makes_a_short_message(tmp_path, record):
     file = tmp_path / "chats.jsonl"
     file.write_text(json.dumps(record) + '\n{"turns": ["a", "b"]}\n')
     (problem,) = [item for item in read(file, format="turns") if isinstance(item, RecordError)]
     assert len(str(problem)) <= len(str(file)) + 2 * QUOTED + 20
-    assert main(["score", str(file), "-m", "log_length", "--format", "turns"]) == 4
-    assert len(capsys.readouterr().err) < 5000
 
 
 @pytest.mark.parametrize("most", range(16, 45))

@@ -197,16 +197,6 @@ def test_files_that_do_not_belong_together_are_refused(files, other, message):
         compare(*files(a=[line("c", 0, 0.4)], b=other))
 
 
-def test_the_command_prints_reads_gzip_and_writes_a_page(pair, tmp_path, capsys):
-    packed = tmp_path / "B.jsonl.gz"
-    packed.write_bytes(gzip.compress(Path(pair[1]).read_bytes()))
-    page = tmp_path / "page.html"
-    assert main(["compare", pair[0], str(packed), "--report", str(page)]) == 0
-    shown = capsys.readouterr().out
-    assert "moved most in relevance" in shown
-    assert "higher than the baseline" in page.read_text("utf-8")
-
-
 def test_the_page_and_the_terminal_show_the_replies_that_moved(tmp_path, capsys):
     replies = [f"Reply {i} says <b>so</b>." for i in range(12)]
     evil = "<script>alert(1)</script>\x1b[31m"
@@ -216,9 +206,13 @@ def test_the_page_and_the_terminal_show_the_replies_that_moved(tmp_path, capsys)
         write(tmp_path / name, [line(f"{evil}{i}", 1, value - 0.05 * i * up) for i in range(12)])
         for name, value, up in (("a.jsonl", 0.9, 0), ("b.jsonl", 0.8, 1))
     ]
-    page = tmp_path / "page.html"
-    assert main(["compare", *files, "--texts", chats, "--report", str(page)]) == 0
+    page, packed = tmp_path / "page.html", tmp_path / "b.jsonl.gz"
+    packed.write_bytes(gzip.compress(Path(files[1]).read_bytes()))
+    words = [files[0], str(packed), "--texts", chats, "--report", str(page)]
+    assert main(["compare", *words]) == 0
     shown, html = capsys.readouterr().out, page.read_text("utf-8")
+    assert "moved most in relevance" in shown
+    assert "lower than the baseline" in html
     assert "“Reply 11 says <b>so</b>.”" in shown
     assert "\x1b" not in shown
     assert "Reply 11 says &lt;b&gt;so&lt;/b&gt;." in html

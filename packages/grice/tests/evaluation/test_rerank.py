@@ -154,6 +154,7 @@ def ranking(*candidates, turns=TURNS):
     return Ranked("c", turns, candidates, 1, {}, {})
 
 
+FEW = "fewer than two candidates, or all vetoed"
 GOOD, BAD = candidate("Four words are here.", 0.8, one=0.8), candidate("Two words.", 0.1, one=0.1)
 
 
@@ -188,12 +189,8 @@ def test_roles_of_a_chat_stay():
         ({"length_ratio": 1.5}, (GOOD, BAD), "lengths too different"),
         ({"agreement": True}, (GOOD, candidate("x", 0.1, one=0.9)), "metrics disagree"),
         ({}, (GOOD, candidate("Four  words are here.", 0.1)), "the same text"),
-        ({}, (GOOD, candidate("", None)), "fewer than two candidates, or all vetoed"),
-        (
-            {},
-            [candidate(text, 0.8, vetoed=("one",)) for text in "ab"],
-            "fewer than two candidates, or all vetoed",
-        ),
+        ({}, (GOOD, candidate("", None)), FEW),
+        ({}, [candidate(text, 0.8, vetoed=("one",)) for text in "ab"], FEW),
     ],
 )
 def test_pairs_that_do_not_hold_are_left_out_and_counted(filters, candidates, why):
@@ -205,11 +202,8 @@ def test_pairs_that_do_not_hold_are_left_out_and_counted(filters, candidates, wh
             list(preferences([], Counter(), **impossible))
 
 
-JOB = {
-    "id": "job",
-    "turns": ["What do you do for a living?"],
-    "candidates": ["I like turtles.", "I teach maths at a school.", ""],
-}
+JOB = {"id": "job", "turns": ["What do you do for a living?"],
+       "candidates": ["I like turtles.", "I teach maths at a school.", ""]}  # fmt: skip
 
 
 @pytest.fixture
@@ -258,7 +252,6 @@ def test_a_metric_that_only_vetoes_is_run_too(records, capsys):
     [
         (["--weight", "relevance"], "METRIC=VALUE"),
         (["--weight", "relevance=heavy"], "not a number"),
-        (["--held-out", "relevance,repetition"], "no metric is left"),
         (["--candidates", "replies"], "no record could be used"),
         (["--margin", "0.2", "--agreement"], "--margin, --agreement: only pairs are filtered"),
         (["--pairs", "--margin", "-1"], "a margin must be 0"),

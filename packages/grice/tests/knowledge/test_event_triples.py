@@ -189,18 +189,6 @@ def test_long_replies_are_cut_with_a_flag(extractor, reply):
     assert extracted(extractor, reply, "Why?").flags == ("truncated",)
 
 
-def test_a_reply_does_not_depend_on_its_neighbours(shipped):
-    exchanges = [
-        ContextResponse("How are you?", "I am sad because my dog died."),
-        ContextResponse("", "I bought flour to bake a cake."),
-        ContextResponse("I won!", "That is great. I want to celebrate."),
-    ]
-    alone = [shipped.extract([exchange])[0] for exchange in exchanges]
-    assert shipped.extract(exchanges) == alone
-    assert shipped.extract(exchanges[::-1]) == alone[::-1]
-    assert shipped.extract([]) == []
-
-
 @pytest.mark.parametrize(("content", "settings", "problem"), [
     ("[weights.xEfect]\none = 1.0", {"least": 0.5}, "did you mean 'xEffect'"),
     ("[weights.xEffect]\n'tail wsh' = 1.0", {"least": 0.5}, "did you mean 'tail wish'"),

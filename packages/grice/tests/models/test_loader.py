@@ -16,7 +16,6 @@ from grice.errors import ModelError, ModelFolderError
 from grice.models.folder import Card, ModelFolder
 from grice.models.loader import (
     MODEL_TYPES,
-    ModelLoader,
     Settings,
     find_model_type,
     plugin_problems,
@@ -26,12 +25,6 @@ from grice.models.protocols import Encoder, PairClassifier
 
 SOURCE = Path(grice.__file__).parent
 PLUGIN = Path(__file__).parents[1] / "plugin_package"
-
-
-@pytest.fixture
-def models():
-    with ModelLoader(mode="exact", workers=1, cache=None) as opened:
-        yield opened
 
 
 @pytest.fixture
@@ -69,10 +62,10 @@ def test_only_the_module_of_the_kind_that_is_opened_is_imported():
     assert places & set(done.stdout.split()) == {MODEL_TYPES["encoder"].partition(":")[0]}
 
 
-def test_a_model_is_opened_as_what_is_asked_for(models):
-    assert isinstance(models.load("builtin:encoder", Encoder), Encoder)
+def test_a_model_is_opened_as_what_is_asked_for(exact_models):
+    assert isinstance(exact_models.load("builtin:encoder", Encoder), Encoder)
     with pytest.raises(ModelError, match="builtin:encoder: a model of type 'encoder', where"):
-        models.load("builtin:encoder", PairClassifier)
+        exact_models.load("builtin:encoder", PairClassifier)
 
 
 class Tiny(Settings, frozen=True):
@@ -121,16 +114,18 @@ def test_a_model_of_another_type_or_scheme_is_refused(installed, chat, capsys):
     assert all(part in error for part in ("write builtin:NAME", "file:PATH", "shout:PLACE"))
 
 
-def test_a_plugin_that_fails_is_reported_and_leaves_the_others_alone(installed, models, capsys):
+def test_a_plugin_that_fails_is_reported_and_leaves_the_others_alone(
+    installed, exact_models, capsys
+):
     with pytest.raises(ModelFolderError, match="shout:loud: ValueError: could not convert"):
-        models.load("shout:loud")
+        exact_models.load("shout:loud")
     with pytest.raises(ModelError, match="scheme 'broken' of grice-shouting: ModuleNotFoundError"):
-        models.load("broken:thing")
+        exact_models.load("broken:thing")
     with pytest.raises(
         ModelError, match="model type 'broken-head' of grice-shouting: ModuleNotFound"
     ):
         find_model_type("broken-head", "-")
-    assert models.load("shout:0.5", PairClassifier)
+    assert exact_models.load("shout:0.5", PairClassifier)
     problems = "\n".join(plugin_problems())
     assert "model type 'broken-head' of grice-shouting: ModuleNotFoundError" in problems
     assert "model type 'pair-head' of grice-shouting is left out: grice has one" in problems

@@ -10,7 +10,7 @@ import pytest
 
 import grice
 from grice.cli import main
-from grice.errors import InputError, ModelError, OutputError, RecordError
+from grice.errors import InputError, ModelError, RecordError
 
 METRICS = ["log_length", "turn_count"]
 CHAT = [
@@ -172,13 +172,3 @@ def test_broken_records_are_counted_raised_and_logged(tmp_path, caplog, capsys):
         grice.score(grice.read(chat), "log_length")
     with pytest.raises(InputError, match="bad records 'stop': write skip or fail"):
         grice.score_files(chat, metrics=METRICS, bad_records="stop")
-
-
-@pytest.mark.parametrize("name", ["output", "report"])
-def test_an_input_is_never_written_over(chat, tmp_path, name):
-    before = chat.read_bytes()
-    with pytest.raises(OutputError, match="name another output"):
-        grice.score_files(chat, metrics=METRICS, **{name: chat})
-    with pytest.raises(OutputError, match="an input; name another output"):
-        grice.score_files(tmp_path, metrics=METRICS, **{name: chat})
-    assert chat.read_bytes() == before
