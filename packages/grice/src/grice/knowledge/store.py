@@ -22,9 +22,9 @@ import msgspec
 import numpy as np
 
 from grice.data import KnownTail, Triple
-from grice.errors import InputError, ModelFolderError, RecordError, did_you_mean, os_reason
+from grice.errors import InputError, ModelFolderError, RecordError, os_reason
 from grice.knowledge.schema import head_text, load_schema, tail_text
-from grice.models.folder import Card, ModelFolder, file_sha256, open_folder
+from grice.models.folder import ModelFolder
 from grice.models.loader import Settings, model_type, read_settings
 from grice.models.mlp import single_threaded
 from grice.models.protocols import Encoder, encode_distinct
@@ -55,8 +55,6 @@ TRIPLES = (
     " JOIN relations ON relations.id = relation JOIN sources ON sources.id = source"
 )
 
-BASE = "builtin:atomic"  # the knowledge that triples of your own are merged with
-TABLES = (".tsv", ".jsonl")  # suffixes of the files that hold triples
 COLUMNS = ("head", "relation", "tail", "source")
 MAX_LENGTH = 1000  # characters of a head or tail; a longer one is a text in the wrong column
 
@@ -411,24 +409,11 @@ def knowledge(folder: ModelFolder, _: Settings, loader: ModelLoader) -> StoredKn
     return StoredKnowledge(folder, loader.encoder_of(folder, Encoder))
 
 
-def own_model(place: str) -> ModelFolder:
-    """Return the model of ``file:FOLDER``, or the triples of ``file:MY.tsv``."""
-    path = Path(place)
-    if path.suffix not in TABLES or path.is_dir():
-        return open_folder(path)
-    if not path.is_file():
-        near = [known.name for suffix in TABLES for known in path.parent.glob(f"*{suffix}")]
-        raise ModelFolderError(f"{path}: no such file of triples{did_you_mean(path.name, near)}")
-    digest = file_sha256(path)
-    facts = path.stem, "own-triples", "1", "Triples of your own.", "your own", {path.name: digest}
-    card = Card(*facts, encoder="encoder", settings={"base": BASE})
-    return ModelFolder(path.parent, card, digest[:8])
-
-
 @model_type("own-triples", task="knowledge", settings=Settings)
 def own_triples(folder: ModelFolder, _: Settings, loader: ModelLoader) -> StoredKnowledge:
     """Open triples of your own, merged with the shipped ones."""
-    base = loader.dependency(folder, BASE, StoredKnowledge, "knowledge")
+    reference = str(folder.card.settings["base"])
+    base = loader.dependency(folder, reference, StoredKnowledge, "knowledge")
     (name,) = folder.card.files
     triples = read_triples(folder.path / name, base.schema)
     return base.with_triples(triples, folder.identity)

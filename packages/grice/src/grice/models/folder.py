@@ -26,6 +26,8 @@ from grice.files import write_text
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+BASE = "builtin:atomic"  # the knowledge that triples of your own are merged with
+TABLES = (".tsv", ".jsonl")  # suffixes of the files that hold triples
 FOLDER_GROUP = "grice.model_folders"
 """Entry point group of packages that ship models in a folder ``models``."""
 
@@ -124,6 +126,20 @@ def open_folder(place: str | Path) -> ModelFolder:
             advice = "install grice again, or copy the model again from its source"
             raise ModelFolderError(f"model {card.name!r}: {problem}; {advice}")
     return ModelFolder(path, card, _digest(card))
+
+
+def own_model(place: str) -> ModelFolder:
+    """Return the model of ``file:FOLDER``, or the triples of ``file:MY.tsv``."""
+    path = Path(place)
+    if path.suffix not in TABLES or path.is_dir():
+        return open_folder(path)
+    if not path.is_file():
+        near = [known.name for suffix in TABLES for known in path.parent.glob(f"*{suffix}")]
+        raise ModelFolderError(f"{path}: no such file of triples{did_you_mean(path.name, near)}")
+    digest = file_sha256(path)
+    facts = path.stem, "own-triples", "1", "Triples of your own.", "your own", {path.name: digest}
+    card = Card(*facts, encoder="encoder", settings={"base": BASE})
+    return ModelFolder(path.parent, card, digest[:8])
 
 
 def read_card(folder: Path) -> Card:

@@ -68,7 +68,7 @@ MODEL_TYPES = {
 
 SCHEMES = {
     "builtin": "grice.models.folder:open_folder",
-    "file": "grice.knowledge.store:own_model",
+    "file": "grice.models.folder:own_model",
     "hf": "grice.models.store:hub_model",
     "model": "grice.models.store:stored_model",
     "openai": "grice.models.endpoint:openai_model",
