@@ -11,7 +11,7 @@ from grice.scoring import load
 from grice_research.context import BenchContext
 from grice_research.figures import figures
 from grice_research.published import Bench, Table
-from grice_research.training_texts import record_selection, record_texts, trained_on, trained_share
+from grice_research.training_texts import record_texts, trained_on, trained_share
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def test_a_recipe_records_the_share_of_each_set(rated_turns, own_relevance, tabl
     assert trained_share(signature, "fed_turn") == pytest.approx(rows[0].share, abs=1e-4)
     assert "relevance was trained on about" in trained_on(signature, "fed_turn")
     before = len(table.read_text().splitlines())
-    record_selection(own_relevance, ["Nothing that any set has said."], tmp_path)
+    record_texts(own_relevance, ["Nothing that any set has said."], tmp_path, kind="chosen")
     assert len(table.read_text().splitlines()) <= before
     assert record_texts(own_relevance, [], tmp_path) == []
     assert trained_on(signature, "fed_turn") == ""

@@ -17,6 +17,8 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
+import msgspec
+
 from grice.data import Conversation
 from grice.errors import InputError
 from grice.evaluation.datasets import RatedSet, known_sets, load_rated
@@ -50,19 +52,6 @@ def normalised(text: str) -> str:
     return "".join(filter(str.isalnum, text.lower()))
 
 
-def record_texts(folder: Path, texts: Iterable[str], data: Path | None = None) -> list[Overlap]:
-    """Record which evaluated texts a model was trained on.
-
-    Recipes call it last, once the model is complete.
-    """
-    return _record(folder, texts, "trained", data)
-
-
-def record_selection(folder: Path, texts: Iterable[str], data: Path | None = None) -> list[Overlap]:
-    """Record which evaluated texts chose a model's settings beside its training texts."""
-    return _record(folder, texts, "chosen", data)
-
-
 def trained_on(signature: str, on: str) -> str:
     """Return in words which models of a signature were trained on a set; empty if none was."""
     return "; ".join(
@@ -86,20 +75,16 @@ def _overlaps(signature: str, on: str) -> Iterator[Overlap]:
 def _read() -> tuple[Overlap, ...]:
     with TABLE.open(encoding="utf-8", newline="") as file:
         _, *rows = csv.reader(file, delimiter="\t")
-        return tuple(
-            Overlap(
-                model,
-                digest,
-                "trained" if kind == "trained" else "chosen",
-                name,
-                float(share),
-                int(texts),
-            )
-            for model, digest, kind, name, share, texts in rows
-        )
+        return tuple(msgspec.convert(row, Overlap, strict=False) for row in rows)
 
 
-def _record(directory: Path, texts: Iterable[str], kind: Kind, data: Path | None) -> list[Overlap]:
+def record_texts(
+    directory: Path, texts: Iterable[str], data: Path | None = None, *, kind: Kind = "trained"
+) -> list[Overlap]:
+    """Record which evaluated texts a model was trained on, or which chose its settings.
+
+    Recipes call it last, once the model is complete.
+    """
     data = data or Path(os.environ.get("GRICE_DATA", "../shared/data"))
     sets = {name: _long(talks) for name, talks in _evaluated(data)}
     if not sets:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -22,13 +21,13 @@ from typing import NamedTuple, TypeAlias, cast
 import numpy as np
 
 from grice.data import Triple
-from grice.errors import InputError
 from grice.knowledge.generative import GenerativeKnowledge, plain_event
 from grice.knowledge.schema import load_schema
 from grice.knowledge.store import KnowledgeBase
 from grice.stats.estimate import Estimate
 from grice.stats.inputs import Floats, group_codes
 from grice.stats.resample import estimate, resample
+from grice_research.benches._turns import marked_lines
 from grice_research.context import BenchContext
 from grice_research.figures import Figure, Kind, figure
 from grice_tasks.situatedgen.captions import ORDERS, bleu_counts, rouge_l
@@ -74,7 +73,9 @@ def measure(context: BenchContext) -> Iterator[Figure]:
     for row, reference in names.items():
         knowledge = cast("KnowledgeBase", context.models().load(reference))
         signature = context.models().fingerprint(reference)
-        given.append((row, "ours", asked_tails(knowledge, asked), signature))
+        heads, relations = ([getattr(each, side) for each in asked] for side in Query._fields[:2])
+        tails = [[tail.tail for tail in each] for each in knowledge.tails(heads, relations, K)]
+        given.append((row, "ours", tails, signature))
     accent = load_schema("atomic2020").group("accent")
     for suffix in PARTS:
         chosen = [i for i, query in enumerate(asked) if not suffix or query.relation in accent]
@@ -88,12 +89,8 @@ def measure(context: BenchContext) -> Iterator[Figure]:
 
 def read_queries(folder: Path) -> list[Query]:
     """Return the queries for which people wrote a tail."""
-    path = folder / QUERIES
-    if not path.is_file():
-        raise InputError(f"{QUERIES} is not in the data folder; it is from {SOURCE}")
     queries = []
-    for line in gzip.decompress(path.read_bytes()).decode("utf-8").splitlines():
-        item = json.loads(line)
+    for item in marked_lines(folder, QUERIES, SOURCE):
         greedy, beam = [item["comet_bart_greedy"]], item["comet_bart_beam"]
         texts = [_without_none(each) for each in (item["tails"], [*greedy, *beam], beam)]
         if texts[0]:
@@ -108,12 +105,6 @@ def _without_none(tails: Sequence[str]) -> tuple[str, ...]:
 def folded(tail: str) -> str:
     """Return letters and digits in lower case, persons spelled in one way."""
     return re.sub(r"[\W_]+", "", plain_event(tail).lower())
-
-
-def asked_tails(knowledge: KnowledgeBase, asked: Sequence[Query], k: int = K) -> Tails:
-    """Return the tails that knowledge gives for each query."""
-    known = knowledge.tails([query.head for query in asked], [query.relation for query in asked], k)
-    return [[tail.tail for tail in tails] for tails in known]
 
 
 def frequent_tails(folder: Path, asked: Sequence[Query]) -> Tails:

@@ -16,17 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from grice.data import Triple
-from grice.errors import InputError, RecordError
+from grice.errors import InputError
 from grice_tasks.cider.files import Dialogue, read_dialogues
 from grice_tasks.cider.find import candidates_of
 from grice_tasks.cider.models import TripletModels, span_vectors
 from grice_tasks.cider.reading import TextReading, layout_of, locate, read_texts
 from grice_tasks.cider.span_candidates import Joined, informative
-from grice_tasks.lines import read_lines
+from grice_tasks.lines import decode_row, read_lines
 
 KEYS = {
-    "dialogue": "d", "index": "i", "head": "h", "relation": "r", "tail": "t", "head_lemma": "hl",
-    "tail_lemma": "tl", "question": "qa", "options": "mcq", "first_options": "mcq0",
+    "dialogue": "d", "index": "i", "head": "h", "relation": "r", "tail": "t", "question": "qa",
+    "options": "mcq",
 }  # fmt: skip
 """Names of the fields of an item in the released file."""
 
@@ -39,24 +39,14 @@ class Item(msgspec.Struct, frozen=True, rename=KEYS):
     head: str
     relation: str
     tail: str
-    head_lemma: str
-    tail_lemma: str
     question: tuple[int, int] | None = None
     options: tuple[str, ...] | None = None
-    first_options: tuple[str, ...] | None = None
     label: int | None = None
 
 
 def read_items(path: Path) -> list[Item]:
     """Return the triplets of the experiments, with what the released task files hold of them."""
-    decoder = msgspec.json.Decoder(Item)
-    items = []
-    for number, line in read_lines(path):
-        try:
-            items.append(decoder.decode(line))
-        except msgspec.MsgspecError as error:
-            raise RecordError(str(error), file=str(path), line=number) from None
-    return items
+    return [decode_row(path, number, line, Item) for number, line in read_lines(path)]
 
 
 def read_folds(path: Path) -> dict[str, int]:
@@ -78,12 +68,9 @@ class Negative(NamedTuple):
 
 def read_negatives(path: Path) -> list[Negative]:
     """Return the frozen negatives of a table, whose columns are those of :class:`Negative`."""
-    return [
-        Negative(
-            r["dialogue"], int(r["i"]), r["strategy"], r["h"], r["r"], r["t"], r["train"] == "1"
-        )
-        for r in read_table(path)
-    ]
+    columns = ("dialogue", "i", "strategy", "h", "r", "t", "train")
+    rows = ([row[column] for column in columns] for row in read_table(path))
+    return [msgspec.convert(row, Negative, strict=False) for row in rows]
 
 
 def read_table(path: Path) -> list[Mapping[str, str]]:

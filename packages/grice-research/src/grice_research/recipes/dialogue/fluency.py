@@ -23,7 +23,6 @@ from grice_research.recipes.review.data import fit
 from grice_research.roc import roc_areas
 
 COMMAND = "python -m grice_research.recipes.dialogue.fluency --data ../shared/data --write"
-BASE = "builtin:dialogue"
 WRONGLY = 0.05  # share of undamaged replies that are below one half
 
 

@@ -90,6 +90,7 @@ def _utterances(dialogue: Dialogue, evaluated: set[str]) -> Iterator[Utterance]:
 
 
 WORK = work_folder("dialogue")
+SEED, OUT = 0, WORK / "seed0"
 WEIGHED = WORK / "weighed.jsonl"
 FILES = ("config.json", "model.bin", "shared_vocabulary.json", "tokenizer.json", "usual.npy")
 PIECES = 5000
@@ -189,16 +190,14 @@ def held_out(model: TailModel, rows: Rows, *, hidden: bool) -> float:
     return total / pieces
 
 
-def learn(
-    model: TailModel, training: Rows, watched: Rows, plan: Plan, seed: int, out: Path
-) -> None:
-    state, log = State(out / "state.pt", model, plan.kept), Log(out / "log.jsonl")
+def learn(model: TailModel, training: Rows, watched: Rows, plan: Plan) -> None:
+    state, log = State(OUT / "state.pt", model, plan.kept), Log(OUT / "log.jsonl")
     since, losses, seen = time.time(), [], 0
-    for chosen in batches(training, plan.size, seed, state.step):
+    for chosen in batches(training, plan.size, SEED, state.step):
         if state.step >= plan.steps:
             break
         model.train()
-        random = np.random.default_rng([seed, 7, state.step])
+        random = np.random.default_rng([SEED, 7, state.step])
         loss, pieces = loss_of(model, training, chosen, random.random(len(chosen)) < WITHOUT)
         state.update(loss / pieces, pace(state.step, plan.steps, plan, plan.rate))
         losses.append(float(loss.detach()) / pieces)
@@ -209,27 +208,27 @@ def learn(
                 alone=math.exp(alone), seconds=time.time() - since, pieces=seen)  # fmt: skip
             since, losses, seen = time.time(), [], 0
             state.save()
-            torch.save(state.watched.state_dict(), out / "model.pt")
+            torch.save(state.watched.state_dict(), OUT / "model.pt")
 
 
 def train(options: Namespace) -> None:
     corpus = read_utterances(options.data)
-    tokenizer = _tokenizer(options.out, [utterance.reply for utterance in corpus.training])
-    tokenizer.save(str(options.out / "tokenizer.json"))
+    tokenizer = _tokenizer([utterance.reply for utterance in corpus.training])
+    tokenizer.save(str(OUT / "tokenizer.json"))
     shape = shape_of(tokenizer)
-    torch.manual_seed(options.seed)
+    torch.manual_seed(SEED)
     model = TailModel(shape, 0.0)
-    if not (options.out / "state.pt").exists():
-        start_pieces(model, tokenizer, options.minilm)
+    if not (OUT / "state.pt").exists():
+        start_pieces(model, tokenizer)
     some = np.random.default_rng(0).permutation(len(corpus.validation))[:WATCHED]
     training = code(tokenizer, corpus.training, shape)
     watched = code(tokenizer, [corpus.validation[i] for i in some], shape)
     print(f"{len(corpus.training):,} replies, {len(corpus.validation):,} held out", flush=True)
-    learn(model, training, watched, Plan(steps=options.steps), options.seed, options.out)
+    learn(model, training, watched, Plan())
 
 
-def _tokenizer(folder: Path, texts: list[str]) -> Tokenizer:
-    kept = folder / "tokenizer.json"
+def _tokenizer(texts: list[str]) -> Tokenizer:
+    kept = OUT / "tokenizer.json"
     if kept.exists():
         return Tokenizer.from_file(str(kept))
     teacher = Tokenizer.from_file(str(open_folder("encoder").file("tokenizer.json")))
@@ -238,10 +237,10 @@ def _tokenizer(folder: Path, texts: list[str]) -> Tokenizer:
 
 def bundle(options: Namespace) -> None:
     """Write the trained model as a folder that opens by path or ships."""
-    out = options.to or options.out / "bundle"
-    tokenizer = Tokenizer.from_file(str(options.out / "tokenizer.json"))
+    out = options.to
+    tokenizer = Tokenizer.from_file(str(OUT / "tokenizer.json"))
     model = TailModel(shape_of(tokenizer), 0.0)
-    model.load_state_dict(torch.load(options.out / "model.pt", weights_only=True))
+    model.load_state_dict(torch.load(OUT / "model.pt", weights_only=True))
     write_engine(model, tokenizer, out)
     corpus = read_utterances(options.data)
     np.save(out / "usual.npy", usual(tokenizer, corpus))
@@ -264,14 +263,10 @@ def usual(tokenizer: Tokenizer, corpus: Utterances) -> np.ndarray:
 def main() -> None:
     parser = parser_of(__doc__)
     parser.add_argument("step", nargs="?", choices=("train", "bundle"), default="train")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--steps", type=int, default=Plan().steps)
-    parser.add_argument("--minilm", default="sentence-transformers/all-MiniLM-L6-v2")
-    parser.add_argument("--out", type=Path, default=WORK / "seed0")
-    parser.add_argument("--to", type=Path, help="of bundle: another folder than that in --out")
+    parser.add_argument("--to", type=Path, default=OUT / "bundle", help="of bundle: the folder")
     options = parser.parse_args()
     torch.set_num_threads(1)
-    options.out.mkdir(parents=True, exist_ok=True)
+    OUT.mkdir(parents=True, exist_ok=True)
     (bundle if options.step == "bundle" else train)(options)
 
 

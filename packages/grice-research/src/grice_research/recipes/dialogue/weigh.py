@@ -1,6 +1,6 @@
 """Replies with a known answer, and how well likelihoods alone tell good from bad ones.
 
-    python -m grice_research.recipes.dialogue.weigh --data ../shared/data [--model FOLDER]
+    python -m grice_research.recipes.dialogue.weigh --data ../shared/data
 
 Good and bad are true replies against random and against damaged ones, and messages of bots and of
 all that people called good or bad, all of held-out conversations. ``train.py bundle`` writes the
@@ -154,11 +154,9 @@ COMMAND = "python -m grice_research.recipes.dialogue.weigh --data ../shared/data
 
 
 def main() -> None:
-    parser = parser_of(__doc__)
-    parser.add_argument("--model", type=Path, default=WORK / "seed0/bundle")
-    options = parser.parse_args()
-    every = trials(options.data)
-    loader, model = ModelLoader(mode="exact", workers=1, cache=None), f"file:{options.model}"
+    every = trials(parser_of(__doc__).parse_args().data)
+    loader = ModelLoader(mode="exact", workers=1, cache=None)
+    model = f"file:{WORK / 'seed0/bundle'}"
     oddness = FluencyModel(loader.folder(model), loader.load(model, EmbeddedGenerator))
     odd = np.array(oddness.disfluency([trial.reply for trial in every]))
     kinds = np.array([trial.kind for trial in every])

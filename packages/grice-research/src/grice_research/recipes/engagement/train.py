@@ -12,10 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from grice.models.folder import shipped_models
 from grice.models.protocols import Pair
 from grice.text.language import unreadable
-from grice_research.places import work_folder
+from grice_research.places import MODELS, work_folder
 from grice_research.recipes.common import (
     StoredEncoder,
     VectorStore,
@@ -177,8 +176,7 @@ def main() -> None:
         PENALTY,
         sources=np.array([SOURCES.index(label.source) for label in labels]),
     )
-    folder = shipped_models()["encoder"].parent / "engagement"
-    folder.mkdir(exist_ok=True)
+    folder = MODELS / "engagement"
     settings = {"reads": WAY, **head.save(folder)}
     update_card(folder, files=["head.npz"], settings=settings, excluded=excluded)
     record_texts(folder, texts)

@@ -18,22 +18,16 @@ from typing import Any
 
 import numpy as np
 
-from grice.models.folder import open_folder, shipped_models
-from grice.models.loader import read_settings
-from grice.models.spans import SpanHead, SpanSettings
+from grice.models.loader import ModelLoader
+from grice.models.spans import SpanHead
 from grice.stats.resample import estimate, resample
-from grice_research.recipes.common import exact_encoder, figure_of, parser_of, update_card
+from grice_research.places import MODELS
+from grice_research.recipes.common import figure_of, parser_of, update_card
 from grice_research.recipes.events.train import WORK, Labelled, bare, read_labels, split_of
 from grice_research.training_texts import record_texts
 
 COMMAND = "python -m grice_research.recipes.events.evaluate"
 Spans = list[tuple[int, int]]
-
-
-def shipped_head() -> SpanHead:
-    folder = open_folder("events")
-    states = exact_encoder().hidden_states
-    return SpanHead(read_settings(folder, SpanSettings), folder.path, states, folder.identity)
 
 
 def words_of(text: str, spans: Spans) -> list[frozenset[int]]:
@@ -83,8 +77,7 @@ def against_teacher(head: SpanHead) -> list[dict[str, Any]]:
 
 
 def pack(quality: Sequence[dict[str, Any]]) -> None:
-    folder = shipped_models()["encoder"].parent / "events"
-    folder.mkdir(exist_ok=True)
+    folder = MODELS / "events"
     shutil.copyfile(WORK / "head.npz", folder / "head.npz")
     settings = json.loads((WORK / "settings.json").read_text())
     counts = json.loads((WORK / "labels.counts.json").read_text())
@@ -108,7 +101,7 @@ def pack(quality: Sequence[dict[str, Any]]) -> None:
 def main() -> None:
     parser_of(__doc__).parse_args()
     pack(())
-    quality = against_teacher(shipped_head())
+    quality = against_teacher(ModelLoader().load("builtin:events", SpanHead))
     for row in quality:
         figure = "{value:.3f} [{low:.3f}, {high:.3f}] n={n}  {measure}: {on}"
         print(figure.format_map(row))

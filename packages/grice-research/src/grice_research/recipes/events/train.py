@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import re
 import zlib
 from typing import NamedTuple
 
@@ -206,14 +207,7 @@ def best_path(model: Tagger, emissions: torch.Tensor) -> torch.Tensor:
 
 
 def spans(tags: NDArray[np.int64]) -> set[tuple[int, int]]:
-    begins = np.flatnonzero(tags == 1)
-    borders = set()
-    for begin in begins:
-        end = begin + 1
-        while end < len(tags) and tags[end] == 2:
-            end += 1
-        borders.add((int(begin), int(end)))
-    return borders
+    return {run.span() for run in re.finditer("12*", "".join(map(str, tags)))}
 
 
 @torch.no_grad()

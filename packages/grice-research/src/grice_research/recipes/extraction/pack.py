@@ -38,6 +38,7 @@ from grice_research.recipes.knowledge.atomic import gold_triples
 from grice_research.recipes.relevance.corpora import spoken_texts
 from grice_research.training_texts import normalised, record_texts
 
+EACH = 150  # everyday replies of each corpus
 GAP = 10  # replies between two triples of a relation that is still being asked
 
 RATE = 608 / 1200
@@ -122,11 +123,10 @@ than they would; on DECO train 0.3 to 1.0 do as well or better than 0."""
 
 def main() -> None:
     parser = parser_of(__doc__)
-    parser.add_argument("--each", type=int, default=150, help="replies of each corpus")
     parser.add_argument("--out", type=Path, default=MODELS / "extraction")
     arguments = parser.parse_args()
 
-    everyday, dropped = sampled(arguments.data, arguments.each)
+    everyday, dropped = sampled(arguments.data)
     print(f"{len(everyday)} everyday replies; {dropped} dropped for an evaluated text")
     train = replies(arguments.data, "deco_train")
     known = cells(train)
@@ -141,7 +141,7 @@ def main() -> None:
     record_texts(arguments.out, texts)
 
 
-def sampled(data: Path, each: int) -> tuple[list[ContextResponse], int]:
+def sampled(data: Path) -> tuple[list[ContextResponse], int]:
     """Return replies with the turn before, drawn by a fixed seed, and how many were dropped."""
     parts = ("conture_subset", "deco_test", "deco_train", "none_samples")
     evaluated = set(map(normalised, spoken_texts(data, parts))) - {""}
@@ -156,7 +156,7 @@ def sampled(data: Path, each: int) -> tuple[list[ContextResponse], int]:
                 kept.append(ContextResponse(before, reply))
         kept = sorted(set(kept))
         random.Random(name).shuffle(kept)
-        chosen += kept[:each]
+        chosen += kept[:EACH]
     return chosen, dropped
 
 

@@ -27,7 +27,7 @@ from grice_research.recipes.generator.model import Attention, Inner, Shape, Tail
 from grice_research.recipes.generator.train import WORK
 from grice_research.recipes.plausibility.data import learned, read_population, training_examples
 from grice_research.training.logistic import fit_logistic
-from grice_research.training_texts import record_selection, record_texts
+from grice_research.training_texts import record_texts
 
 
 def write_engine(model: TailModel, tokenizer: Tokenizer, folder: Path) -> None:
@@ -112,15 +112,15 @@ class Calibration(NamedTuple):
 
 def main() -> None:
     parser = parser_of(__doc__)
-    parser.add_argument("--run", type=Path, default=WORK / "seed0")
     parser.add_argument("--out", type=Path, default=MODELS / "comet")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
 
-    tokenizer = Tokenizer.from_file(str(arguments.run / "tokenizer.json"))
+    run = WORK / "seed0"
+    tokenizer = Tokenizer.from_file(str(run / "tokenizer.json"))
     shape = Shape(tokenizer.get_vocab_size())
     model = TailModel(shape, 0.0)
-    model.load_state_dict(torch.load(arguments.run / "model.pt", weights_only=True))
+    model.load_state_dict(torch.load(run / "model.pt", weights_only=True))
     write_engine(model, tokenizer, arguments.out)
     heads = material(arguments.data)
     describe(arguments.out, heads, Calibration(1.0, 0.0, 0.0))
@@ -129,7 +129,8 @@ def main() -> None:
     describe(arguments.out, heads, calibration)
     record_texts(arguments.out, seen(arguments.data, heads))
     chose = read_population(arguments.data, "dev")[0]
-    record_selection(arguments.out, (text for t in chose for text in (t.head, t.tail)))
+    sides = (side for triple in chose for side in (triple.head, triple.tail))
+    record_texts(arguments.out, sides, kind="chosen")
     for name in FILES:
         print(f"{name}: {(arguments.out / name).stat().st_size / 1e6:.2f} MB")
 

@@ -96,6 +96,7 @@ def _teacher_texts(data: Path, heads: tuple[Head, ...]) -> tuple[list[str], np.n
 
 
 WORK = work_folder("generator")
+MINILM = "sentence-transformers/all-MiniLM-L6-v2"  # the model ``encoder`` as it was published
 DROPOUT = 0.0
 WATCHED = 300  # Held-out heads that are looked at while it learns
 THIRD = 10_000_000
@@ -133,28 +134,27 @@ def main() -> None:
     parser = parser_of(__doc__)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--smoke", action="store_true")
-    parser.add_argument("--minilm", default="sentence-transformers/all-MiniLM-L6-v2")
-    parser.add_argument("--out", type=Path, default=WORK / "seed0")
     arguments = parser.parse_args()
+    out = WORK / f"seed{arguments.seed}"
     torch.set_num_threads(1)
-    arguments.out.mkdir(parents=True, exist_ok=True)
-    prepared = arguments.out / "prepared.pickle"
+    out.mkdir(parents=True, exist_ok=True)
+    prepared = out / "prepared.pickle"
     if not prepared.exists():
         made = prepare(arguments.data)
         prepared.write_bytes(pickle.dumps(tuple(made)))
-        (arguments.out / "tokenizer.json").write_text(made.tokenizer, "utf-8")
+        (out / "tokenizer.json").write_text(made.tokenizer, "utf-8")
     read = Prepared(*pickle.loads(prepared.read_bytes()))
     tokenizer = Tokenizer.from_str(read.tokenizer)
     torch.manual_seed(arguments.seed)
     model = TailModel(Shape(tokenizer.get_vocab_size()), DROPOUT)
-    if not (arguments.out / "first.pt").exists():
-        start_pieces(model, tokenizer, arguments.minilm)
+    if not (out / "first.pt").exists():
+        start_pieces(model, tokenizer)
     plan = SMOKE if arguments.smoke else Plan()
-    table, log = VectorStore(VECTORS).matrix(), Log(arguments.out / "log.jsonl")
-    learning = Learning(model, read, table, plan, arguments.seed, arguments.out, log)
+    table, log = VectorStore(VECTORS).matrix(), Log(out / "log.jsonl")
+    learning = Learning(model, read, table, plan, arguments.seed, out, log)
     learning.vectors()
     learning.tails()
-    torch.save(learning.more_tails().state_dict(), arguments.out / "model.pt")
+    torch.save(learning.more_tails().state_dict(), out / "model.pt")
 
 
 class Log:
@@ -171,12 +171,12 @@ class Log:
             file.write(line + "\n")
 
 
-def start_pieces(model: TailModel, tokenizer: Tokenizer, minilm: str) -> None:
+def start_pieces(model: TailModel, tokenizer: Tokenizer) -> None:
     """Start from the teacher's word pieces on their main axes, so that like words are alike."""
     from transformers import AutoModel, AutoTokenizer
 
-    theirs = AutoTokenizer.from_pretrained(minilm).get_vocab()
-    table = AutoModel.from_pretrained(minilm).embeddings.word_embeddings.weight.detach()
+    theirs = AutoTokenizer.from_pretrained(MINILM).get_vocab()
+    table = AutoModel.from_pretrained(MINILM).embeddings.word_embeddings.weight.detach()
     names = [tokenizer.id_to_token(i) for i in range(tokenizer.get_vocab_size())]
     ours = [theirs.get("person" if name in PERSONS else name, -1) for name in names]
     known = torch.tensor([i for i, row in enumerate(ours) if row >= 0])

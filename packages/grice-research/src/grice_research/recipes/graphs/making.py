@@ -165,8 +165,8 @@ def _wrong(
     return Triple(other_fact.head, fact.relation, fact.tail)
 
 
-MAKER, TEACHER, HELD = (1, 2), (3, 4), (0,)
-"""Folds of topics: of the generator, of ``substance``, and of neither."""
+MAKER, TEACHER = (1, 2), (3, 4)
+"""Folds of topics: of the generator, and of ``substance``; the fifth is of neither."""
 LARGEST, MOST = 5, 7  # most facts and concepts of a pattern
 WIDELY = 3
 """On how many topics people used a word from outside, at least, for the generator to use it too."""

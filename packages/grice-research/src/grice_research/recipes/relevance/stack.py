@@ -47,7 +47,7 @@ from grice_research.recipes.relevance.corpora import (
     redial_windows,
 )
 from grice_research.training.logistic import fit_logistic
-from grice_research.training_texts import record_selection
+from grice_research.training_texts import record_texts
 
 Floats = NDArray[np.float64]
 
@@ -214,7 +214,7 @@ def write(
     settings = {**card.settings, "weight_cosine": cosine, **msgspec.structs.asdict(weighed)}
     texts = [text for reply in replies for text in (*reply.pair.left, reply.pair.right)]
     update_card(folder, files=card.files, settings=settings, quality=map(_left_out, lines))
-    record_selection(folder, texts)
+    record_texts(folder, texts, kind="chosen")
 
 
 def _left_out(line: dict[str, Any]) -> dict[str, Any]:

@@ -8,9 +8,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from grice.models.folder import shipped_models
 from grice.models.mlp import Mlp
-from grice_research.places import work_folder
+from grice_research.places import MODELS, work_folder
 from grice_research.recipes.common import (
     VectorStore,
     exact_encoder,
@@ -101,8 +100,7 @@ def write_best(data: Path) -> None:
     """Copy the seed that does best on held-out conversations to the package."""
     reached = {seed: json.loads((WORK / f"seed{seed}/measured.json").read_text()) for seed in SEEDS}
     best = max(SEEDS, key=lambda seed: sum(reached[seed][part] for part in ("random", "people")))
-    folder = shipped_models()["encoder"].parent / "relevance"
-    folder.mkdir(exist_ok=True)
+    folder = MODELS / "relevance"
     for file in FILES:  # half the room of half precision, and no area changes by 0.0001
         Mlp.load(WORK / f"seed{best}" / file).save(folder / file, int8=True)
     # The weights of the parts are those of ``stack.py``.

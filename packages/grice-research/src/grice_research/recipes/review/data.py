@@ -30,7 +30,7 @@ DEVELOPMENT = "development_logs.jsonl"
 CONVAI = "convai2017/convai2017.jsonl.gz"
 
 LETTERS = 20  # shorter texts ("I don't know.") are everybody's and stay
-BAD, GOOD = 1, 2  # ratings of messages of convai2017; 0 is none
+BAD = 1  # rating of a message of convai2017; 2 is good, 0 none
 
 
 class Marked(NamedTuple):
@@ -40,7 +40,6 @@ class Marked(NamedTuple):
     talk: Conversation
     turn: int
     flawed: float
-    votes: int
 
     @property
     def text(self) -> str:
@@ -103,9 +102,8 @@ def _voted(data: Path) -> Iterator[Marked]:
         places = tuple(label["turn"] for label in row["labels"])
         talk = Conversation(row["id"], turns, targets=places)
         for label in row["labels"]:
-            votes = label["O"] + label["T"] + label["X"]
-            share = label["X"] / votes
-            yield Marked("dbdc3", row["system"], talk.id, talk, label["turn"], share, votes)
+            share = label["X"] / (label["O"] + label["T"] + label["X"])
+            yield Marked("dbdc3", row["system"], talk.id, talk, label["turn"], share)
 
 
 def _rated(data: Path) -> Iterator[Marked]:
@@ -126,7 +124,7 @@ def _rated(data: Path) -> Iterator[Marked]:
         talk = Conversation(row["id"], turns, targets=places)
         for place in places:
             bad = float(ratings[place] == BAD)
-            yield Marked("convai2017", "unknown", talk.id, talk, place, bad, 1)
+            yield Marked("convai2017", "unknown", talk.id, talk, place, bad)
 
 
 def _written() -> Iterator[Marked]:
@@ -140,7 +138,7 @@ def _written() -> Iterator[Marked]:
             turns = tuple(Turn("AB"[i % 2], text) for i, text in enumerate(texts))
             talk = Conversation(f"pair-{number}-{place}", turns, targets=(len(turns) - 1,))
             flawed = float(place in bad)
-            yield Marked(PAIRS, item.kind, f"pair-{number}", talk, len(turns) - 1, flawed, 1)
+            yield Marked(PAIRS, item.kind, f"pair-{number}", talk, len(turns) - 1, flawed)
 
 
 def _logs() -> Iterator[Marked]:
@@ -148,7 +146,7 @@ def _logs() -> Iterator[Marked]:
     keyed = read_logs(DEVELOPMENT)
     places = ((talk, turn) for talk in keyed.talks for turn in talk.targets or ())
     for (talk, turn), flaw in zip(places, keyed.flaws, strict=True):
-        yield Marked(LOGS, flaw or "none", talk.id, talk, turn, float(bool(flaw)), 1)
+        yield Marked(LOGS, flaw or "none", talk.id, talk, turn, float(bool(flaw)))
 
 
 Floats = NDArray[np.float64]

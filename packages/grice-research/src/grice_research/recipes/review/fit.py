@@ -40,16 +40,11 @@ Places = NDArray[np.bool_]
 SENSE = "sensibleness"
 FLAWS = {
     "relevance": "irrelevant", "repetition": "repeats", SENSE: "", "likelihood": "senseless",
-    "responsiveness": "unanswered", "contradiction": "contradicts",
     "user_frustration": "user objects",
 }  # fmt: skip
 """The flaw that a low value of a metric shows; empty if its evidence names it."""
 SHIPPED = ("relevance", "repetition", SENSE, "user_frustration")
-WITNESSES = {
-    "small": SHIPPED,
-    "medium": (*SHIPPED, "likelihood"),
-    "large": (*SHIPPED, "likelihood"),
-}
+WITNESSES = {"small": SHIPPED} | dict.fromkeys(("medium", "large"), (*SHIPPED, "likelihood"))
 MODELS = {
     "small": {SENSE: "sense-small"},
     "medium": {"likelihood": "smollm2-135m-instruct", SENSE: "sense-medium"},
