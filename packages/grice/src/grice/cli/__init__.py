@@ -144,10 +144,7 @@ def _failed(error: Exception) -> int:
 
 
 def command_parser(words: Sequence[str]) -> Parser:
-    """Return the parser of all commands; only the typed command has its arguments.
-
-    For shell completion all have them.
-    """
+    """Return the parser of all commands; only the typed command has its arguments."""
     entries = find_commands()
     every = words[:1] == [COMPLETION]
     chosen = None if every else next((word for word in words if not word.startswith("-")), None)

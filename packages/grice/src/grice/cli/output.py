@@ -245,10 +245,7 @@ def drop(stream: TextIO) -> None:
 
 
 def progress_bar() -> Watcher:
-    """Return a bar on a terminal for each stage of a command that takes long, with the time left.
-
-    The rate is that since the stage began; results stay out of standard error.
-    """
+    """Return a bar for each stage of a command that takes long, with the time left."""
     earliest = time.monotonic() + PATIENCE
 
     @contextmanager

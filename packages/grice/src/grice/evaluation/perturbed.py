@@ -147,11 +147,7 @@ class Counterfactual(msgspec.Struct, frozen=True):
 def counterfactuals(
     loaded: LoadedMetric, conversation: Conversation, score: Score
 ) -> list[Counterfactual]:
-    """Return the single changes that raise the score of a reply, the largest gain first.
-
-    Each change is made and the reply scored again: one of its triples is added to the knowledge,
-    or the words of one event are removed from the reply.
-    """
+    """Return the single changes that raise the score of a reply, the largest gain first."""
     if score.status != "ok" or score.value is None or score.turn is None:
         return []
     talk, before = replace(conversation, targets=(score.turn,)), score.value

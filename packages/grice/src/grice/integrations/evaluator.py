@@ -23,15 +23,11 @@ METRICS = "relevance,repetition"  # the default metrics for single replies
 
 
 class Evaluation(NamedTuple):
-    """Result of one metric: the score, or the mean over the judged replies, and its reason.
-
-    ``value`` is None if the metric abstained or failed for all of them; ``passed`` says whether it
-    reaches the minimum, and is None without one of the two.
-    """
+    """Result of one metric: the score, or the mean over the judged replies, and its reason."""
 
     metric: str
-    value: float | None
-    passed: bool | None
+    value: float | None  # None if the metric abstained or failed for all of them
+    passed: bool | None  # whether it reaches the minimum; None without one of the two
     reason: str
     signature: str
 

@@ -186,10 +186,7 @@ class TripleExtractor:
 def mentions_in(
     exchanges: Sequence[ContextResponse], tagger: SpanHead, kinds: Sequence[TripleKind]
 ) -> list[tuple[list[EventMention], bool]]:
-    """Return the events of each turn before and reply, and whether some were left out.
-
-    A turn that is not English has none; without ``pair`` the turn before is not read.
-    """
+    """Return the events of each turn before and reply, and whether some were left out."""
     pair = "pair" in kinds
     turns = [text for each in exchanges for text in (each.reply, each.previous if pair else "")]
     english = (text for text in dict.fromkeys(turns) if not_english(text) is None)
@@ -292,11 +289,7 @@ def candidates(mentions: Sequence[EventMention], kinds: Sequence[TripleKind]) ->
 
 
 def allowed(pairs: Sequence[Candidate]) -> NDArray[np.bool_]:
-    """Return which pairs can stand in which relation at all, shape ``(pairs, relations)``.
-
-    The tail of a reaction is a mood; the tail has the subject of the head, under a relation of
-    others another one.
-    """
+    """Return which pairs can stand in which relation at all, shape ``(pairs, relations)``."""
     rows = [
         [_mood_fits(pair, relation) and _people_fit(pair, relation) for relation in RELATIONS]
         for pair in pairs

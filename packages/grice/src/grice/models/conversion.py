@@ -105,10 +105,7 @@ def convert(
     exponents: Sequence[int] = (),
     quantization: Quantization = "int8",
 ) -> int:
-    """Write a published causal language model in the run-time format; return its context length.
-
-    With ``layers``, only the first ones are kept, and return hidden states in place of logits.
-    """
+    """Write a published causal language model in the run-time format; return its context length."""
     checkpoint = read_checkpoint(source)
     with _naming(source):
         if layers is None:

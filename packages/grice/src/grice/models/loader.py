@@ -325,18 +325,15 @@ def encoder_reference(card: Card) -> str:
 def plugin_problems() -> tuple[str, ...]:
     """Return a line for each model type or scheme of other packages that cannot be used."""
     problems = []
-    for entry in (
-        *distributions.entry_points(TYPE_GROUP),
-        *distributions.entry_points(SCHEME_GROUP),
-    ):
-        is_type = entry.group == TYPE_GROUP
-        if entry.name in (MODEL_TYPES if is_type else SCHEMES):
-            problems.append(f"{_title(entry)} is left out: grice has one of that name")
-            continue
-        try:
-            _loaded(entry)
-        except ModelError as error:
-            problems.append(str(error))
+    for group, own in ((TYPE_GROUP, MODEL_TYPES), (SCHEME_GROUP, SCHEMES)):
+        for entry in distributions.entry_points(group):
+            if entry.name in own:
+                problems.append(f"{_title(entry)} is left out: grice has one of that name")
+                continue
+            try:
+                _loaded(entry)
+            except ModelError as error:
+                problems.append(str(error))
     return tuple(problems)
 
 

@@ -206,10 +206,7 @@ class PairHead:
         )
 
     def classify(self, pairs: Sequence[Pair]) -> list[float]:
-        """Return the probability of each pair; 0.5 if either side holds no word.
-
-        The last four segments of the left side that are not blank are read.
-        """
+        """Return the probability of each pair; 0.5 if either side holds no word."""
         read = [([text for text in left if text.strip()][-TURNS:], right) for left, right in pairs]
         texts = [text for left, right in read for text in (*left, right)]
         vectors = encode_distinct(self._encoder, texts)

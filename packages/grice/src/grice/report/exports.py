@@ -74,10 +74,7 @@ def as_json(blocks: Sequence[Block]) -> str:
 
 
 def as_csv(blocks: Sequence[Block]) -> str:
-    """Return one line per metric and set, and one per metric and set at the level of systems.
-
-    Accuracy is the share of pairs of systems in the order of the ratings.
-    """
+    """Return one line per metric and set, and one per metric and set at the level of systems."""
     text = io.StringIO()
     writer = csv.DictWriter(text, FIELDS, restval="", lineterminator="\n")
     writer.writeheader()
