@@ -21,7 +21,7 @@ from grice.data import Score, Status
 from grice.errors import InputError, RecordError, did_you_mean, os_reason
 from grice.files import files_under, is_folder, is_url, open_url
 from grice.readers import files_of, from_file, read, recognise
-from grice.scoring.arrow import is_table, lines_of
+from grice.scoring.arrow import MAGIC, lines_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -237,7 +237,7 @@ def _opened(file: str) -> Iterator[Iterable[bytes]]:
                 yield packed
         else:
             with plain(file) as opened:
-                yield lines_of(opened, file) if is_table(opened.peek(6)) else opened
+                yield lines_of(opened, file) if opened.peek(6).startswith(MAGIC) else opened
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"{_name(file)}: cannot be read: {os_reason(error)}") from None
 

@@ -43,9 +43,8 @@ if TYPE_CHECKING:
 QUERIES = 64  # queries compared at once
 SPARE = 8  # heads compared beyond those wanted, so that rounding cannot keep a nearest one out
 HEADS, EACH = 1, 1
-"""Nearest heads looked at for a triple, and stored tails of each. Two heads do better by 0.002 of
-the area on the development part of CSKB Population and no better on DECO train, two tails by 0.001;
-both cost as much again."""
+"""Nearest heads looked at for a triple, and stored tails of each; a second one gains at most 0.002
+of the area on the development part of CSKB Population, and costs as much again."""
 TAILS = 10  # tails a triple is compared with, as many as ACCENT has COMET write
 WIDE = 200  # tails of similar heads among which the nearest to a tail are searched
 
@@ -62,8 +61,7 @@ MAX_LENGTH = 1000  # characters of a head or tail; a longer one is a text in the
 class KnowledgeBase(Protocol):
     """Tails that follow from a head under a relation, stored or generated."""
 
-    identity: str
-    """Content and arithmetic; equal identities give equal answers."""
+    identity: str  # content and arithmetic; equal identities give equal answers
 
     def tails(
         self, heads: Sequence[str], relations: Sequence[str], k: int

@@ -32,7 +32,7 @@ VERSION_KEY = b"grice.scores"
 ROWS_KEY = b"grice.rows"  # metadata: whether an input row was a conversation, response or turn
 NULLABLE = ("turn", "metric", "value", "reason", "signature")
 BATCH_ROWS = 8192
-MAGIC = (b"PAR1", b"ARROW1")
+MAGIC = (b"PAR1", b"ARROW1")  # how a Parquet and an Arrow file begin
 logger = logging.getLogger("grice")
 
 
@@ -133,11 +133,6 @@ def write_table(suffix: str, scores: Iterable[Score], file: BinaryIO) -> None:
     with writer:
         while batch := list(islice(rows, BATCH_ROWS)):
             writer.write_table(as_table(batch))
-
-
-def is_table(start: bytes) -> bool:
-    """Return whether a file that begins so is a Parquet or an Arrow file."""
-    return start.startswith(MAGIC)
 
 
 def lines_of(file: BinaryIO, name: str) -> Iterator[bytes]:

@@ -245,8 +245,7 @@ class Sink:
     """Scores as JSON lines on a stream, which the caller closes; without one they are dropped."""
 
     def __init__(self, run: str, stream: BinaryIO | None = None, path: Path | None = None) -> None:
-        self.done = State(run)
-        """Progress of an earlier, interrupted run."""
+        self.done = State(run)  # progress of an earlier, interrupted run
         self._stream = stream
         self._path = path
 

@@ -113,8 +113,7 @@ class SummaryBuilder:
         self._metrics = {column.name: _MetricBuilder(column) for column in columns}
         self._speakers = speakers
         self._roles, self._answering, self._flags = Counter[str](), Counter[str](), Counter[str]()
-        self.so_far = Summary(models=preset)
-        """Sums over scores as they arrive; :meth:`summary` adds the rest."""
+        self.so_far = Summary(models=preset)  # sums; :meth:`summary` adds the rest
 
     def add(self, conversation: Conversation, scores: Sequence[Score]) -> None:
         """Add one conversation with all its scores."""
