@@ -9,6 +9,7 @@ WORDS = (
     "tea", "coffee", "rain", "train", "garden", "sister", "music", "book", "river", "bread",
     "winter", "horse",
 )  # fmt: skip
+SYSTEMS = ("Meena", "Human", "Mitsuku")
 
 
 def fed_turn(folder: Path, count: int = 40) -> Path:
@@ -22,16 +23,9 @@ def fed_turn(folder: Path, count: int = 40) -> Path:
         said = [f"Do you like {rng.choice(WORDS)}?", "Yes.", "Why?"]
         turns = [{"speaker": ("user", "system")[j % 2], "text": t} for j, t in enumerate(said)]
         overall = [round(quality), round(quality), None, round(quality + 1)]
-        lines.append(
-            {
-                "id": f"fed_turn_{i:04}",
-                "context": turns[-(1 + 2 * (i % 2)) :],
-                "response": reply,
-                "system": ("Meena", "Human", "Mitsuku")[i % 3],
-                "ratings": {"overall": overall, "fluent": [2, 2, 2, 2]},
-                "dialogue_id": f"dialogue_{i // 2}",
-            }
-        )
+        row = {"id": f"fed_turn_{i:04}", "dialogue_id": f"dialogue_{i // 2}", "response": reply}
+        row |= {"context": turns[-(1 + 2 * (i % 2)) :], "system": SYSTEMS[i % 3]}
+        lines.append(row | {"ratings": {"overall": overall, "fluent": [2, 2, 2, 2]}})
     return write(folder / "rated" / "fed_turn.jsonl", lines)
 
 
@@ -44,14 +38,8 @@ def fed_dialogue(folder: Path, count: int = 30) -> Path:
         texts = [" ".join(rng.choice(WORDS) for _ in range(n)) for n in (length, 3, length, 3)]
         turns = [{"speaker": ("user", "system")[j % 2], "text": t} for j, t in enumerate(texts)]
         rating = round(length / 2 + rng.random())
-        lines.append(
-            {
-                "id": f"fed_dialogue_{i:04}",
-                "turns": turns,
-                "system": ("Meena", "Human")[i % 2],
-                "ratings": {"overall": [rating, rating + rng.choice((0, 1))]},
-            }
-        )
+        row = {"id": f"fed_dialogue_{i:04}", "turns": turns, "system": SYSTEMS[i % 2]}
+        lines.append(row | {"ratings": {"overall": [rating, rating + rng.choice((0, 1))]}})
     return write(folder / "rated" / "fed_dialogue.jsonl", lines)
 
 

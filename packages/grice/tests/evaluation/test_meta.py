@@ -123,10 +123,8 @@ def test_what_is_left_without_length_is_nothing_of_length_and_all_of_something_e
     given = {confound.given: confound for confound in row(block, "length").confounds}
     assert given["length"].partial is None
     assert given["turns"].kept == pytest.approx(1, abs=0.2)
-    assert {confound.given for confound in row(block, "people").confounds} >= {
-        "overlap",
-        "within systems",
-    }
+    of_people = {confound.given for confound in row(block, "people").confounds}
+    assert of_people >= {"overlap", "within systems"}
 
 
 def test_two_systems_are_not_taken_for_a_correlation(dialogues):

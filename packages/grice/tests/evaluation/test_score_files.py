@@ -86,10 +86,7 @@ def test_conversations_of_two_inputs_with_one_id_are_two_and_repeated_scores_are
         ({"Rating": " 4.5 "}, {"overall": (4.5,)}),
         ({"ratings": [1, None, "3"]}, {"overall": (1.0, None, 3.0)}),
         ({"ratings": "[4, 5]"}, {"overall": (4.0, 5.0)}),
-        (
-            {"rating": {"fluent": "2", "relevant": [1, 2]}},
-            {"fluent": (2.0,), "relevant": (1.0, 2.0)},
-        ),
+        ({"rating": {"fluent": "2", "other": [1, 2]}}, {"fluent": (2.0,), "other": (1.0, 2.0)}),
         ({"rater10": 3, "rater2": 1, "rater1": ""}, {"overall": (None, 1.0, 3.0)}),
         ({"annotator_1": "2", "annotator_2": "x"}, {"overall": (2.0, None)}),
         ({"rating": "", "rater1": 2}, {"overall": (2.0,)}),

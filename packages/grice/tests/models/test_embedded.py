@@ -29,7 +29,7 @@ def encoder(request):
 def test_vectors_do_not_depend_on_batch_order_or_threads(mode, texts):
     whole = opened(mode).encode(texts)
     rng = random.Random(5)
-    for size in (1, 2, 7, 50):
+    for size in (1, 7):
         order = rng.sample(range(len(texts)), len(texts))
         for start in range(0, len(texts), size):
             batch = order[start : start + size]

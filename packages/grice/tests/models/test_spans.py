@@ -113,24 +113,15 @@ def test_nothing_of_a_long_text_is_lost(head):
 
 def test_the_shipped_model_finds_clauses_and_no_courtesies(shipped):
     text = "Well, I just got fired because I made a mistake. My wife is angry!"
-    assert cut(text, shipped.tag([text])[0]) == [
-        "I just got fired",
-        "I made a mistake",
-        "My wife is angry",
-    ]
+    clauses = ["I just got fired", "I made a mistake", "My wife is angry"]
+    assert cut(text, shipped.tag([text])[0]) == clauses
     blank = ["", " ", "\n\t \u00a0"]
     assert not any(shipped.tag(["Thank you!", "Hello, how are you?", "lol", *blank]))
 
 
 def test_spans_have_the_same_bits_in_every_batch_and_come_in_order(shipped):
-    texts = [
-        "i quit my job and now i travel",
-        "She adopted a dog.",
-        "Do you like hiking? I climbed a mountain last year.",
-        "",
-        "ok",
-        "my dad was a pianist and i played for a bit",
-    ]
+    texts = ["i quit my job and now i travel", "She adopted a dog.", "", "ok"]
+    texts += ["Do you like hiking? I climbed a mountain last year."]
     together = shipped.tag(texts)
     assert together == [shipped.tag([text])[0] for text in texts]
     assert together[::-1] == shipped.tag(texts[::-1])
