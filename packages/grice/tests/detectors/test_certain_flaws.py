@@ -95,6 +95,7 @@ NAME, LONG = "[Company Name]", "Now then I gave you all of the new"
     (["information"], f"{LONG} informat", f"{LONG[4:]} informat"),
     (["information"], "Any informa-", "informa-"),
     (["我的包裹在哪里？"], "か" * 21, "か" * 20),
+    (["おしえてください。", "a", "電話番号教"], "I do not know what you want from them.", "はい。"),
     ([f"{ENGLISH} Борщ"], "你好朋友", "Борщ уже в пути"),
 ])  # fmt: skip
 def test_a_rule_applies_from_its_threshold_on(before, flaw, none):

@@ -410,6 +410,7 @@ def test_connections_end_with_one_answer_to_each_request(service):
     }
     assert found == {name: statuses for name, (_, statuses) in SENT.items()}
     assert b"localhost" in answers["a name of another machine"]
+    assert b"server:" not in answers["one length"].lower()
 
 
 @pytest.mark.enable_socket
