@@ -45,11 +45,6 @@ SOURCES = {
 }
 
 
-class _Deam(msgspec.Struct):
-    rated_id: str | None
-    deam_score: float
-
-
 def released(source: str, rated: Rated, folder: Path) -> list[float | None]:
     """Return the released score of each item; None without a score."""
     if source.startswith("-"):
@@ -89,9 +84,8 @@ def _number(meta: Json, path: str) -> float | None:
 def _deam(data: str, folder: Path) -> dict[str, float]:
     if data not in DEAM:
         raise InputError(f"DEAM's authors released no scores of {data}")
-    decoder = msgspec.json.Decoder(_Deam)
-    lines = (decoder.decode(line) for line in _content(folder, DEAM[data]).splitlines())
-    return {line.rated_id: line.deam_score for line in lines if line.rated_id is not None}
+    rows = map(msgspec.json.decode, _content(folder, DEAM[data]).splitlines())
+    return {row["rated_id"]: row["deam_score"] for row in rows if row["rated_id"] is not None}
 
 
 def _scores(data: str, name: str, folder: Path) -> dict[str, float]:

@@ -36,7 +36,6 @@ from grice_tasks.situatedgen.records import (
 )
 from grice_tasks.situatedgen.scores import mean_of_samples, score_outputs
 from grice_tasks.situatedgen.statements import to_statements
-from grice_tasks.situatedgen.tagger import TaggedText
 
 SOURCES = ("creak", "strategyqa", "commonsenseqa", "arc", "openbookqa")
 NERS = re.compile(r"(.+?):([A-Z_]{3,})(?:, |$)")
@@ -74,20 +73,6 @@ def with_entities(sample: Sample, known: Mapping[str, tuple[Entity, ...]]) -> Sa
     first, second = (known[name] for name in sample.ids)
     kinds = context_of(first) & context_of(second)
     return msgspec.structs.replace(sample, entities=(first, second), context=tuple(sorted(kinds)))
-
-
-def evaluated_statements(folder: Path) -> set[str]:
-    """Return the names of the statements of dev and test, by which no rule was written."""
-    samples = (read_samples(folder / f"{name}.jsonl.gz") for name in ("dev", "test"))
-    return {name for sample in chain(*samples) for name in sample.ids}
-
-
-def found_in(texts: Sequence[str], tagged: Sequence[TaggedText]) -> list[list[tuple[str, str]]]:
-    """Return the entities that a tagger found in each text, with their labels."""
-    return [
-        [(text[entity.start : entity.end], entity.label) for entity in of_text.entities]
-        for text, of_text in zip(texts, tagged, strict=True)
-    ]
 
 
 def context_f1(read: Sequence[Read]) -> tuple[Estimate, Estimate]:
@@ -260,13 +245,16 @@ def _steps(folder: Path, context_models: ContextModels, fingerprint: str) -> Ite
     chosen["multiple choice"] = [*chosen["commonsenseqa"], *chosen["arc"]]
     for on, values in chosen.items():
         yield step("statements_rouge_l", mean(values), on=on)
-    held = evaluated_statements(folder)
+    # No rule was written by the statements of dev and test.
+    samples = (read_samples(folder / f"{name}.jsonl.gz") for name in ("dev", "test"))
+    held = {name for sample in chain(*samples) for name in sample.ids}
     read: dict[str, list[Read]] = {}
     unseen: list[Read] = []
     for name in SOURCES:
         yes_no = name == "strategyqa"
         texts = [turned[r["id"]] if yes_no else r["statement"].strip() for r in rows[name]]
-        found = found_in(texts, context_models.tagger.find(texts))
+        tagged = zip(texts, context_models.tagger.find(texts), strict=True)
+        found = ([(text[e.start : e.end], e.label) for e in own.entities] for text, own in tagged)
         read[name] = list(map(Read, found, map(named_entities, rows[name])))
         part = [each for each, r in zip(read[name], rows[name], strict=True) if r["id"] in held]
         read[f"{name}, dev and test statements"] = part

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, TypeAlias
 
 import msgspec
 import numpy as np
@@ -65,14 +65,9 @@ class Report(msgspec.Struct, frozen=True):
     says: tuple[str, ...]
 
 
-class Adapted(NamedTuple):
-    """The head, fitted on all labels, and what the same way gives on out_of_fold ones."""
-
-    head: Head
-    report: Report
-
-
-def adapt(data: Labelled, encoder: Encoder, base: PairClassifier, *, seed: int = 0) -> Adapted:
+def adapt(
+    data: Labelled, encoder: Encoder, base: PairClassifier, *, seed: int = 0
+) -> tuple[Head, Report]:
     """Fit a head on top of a classifier, with a report on conversations left out in turn."""
     if not len(data.pairs) == len(data.labels) == len(data.groups):
         raise InputError(
@@ -109,7 +104,7 @@ def adapt(data: Labelled, encoder: Encoder, base: PairClassifier, *, seed: int =
         gain is not None and gain.side(0) == "above",
         data.says,
     )
-    return Adapted(fit_head(readings, labels, penalty), report)
+    return fit_head(readings, labels, penalty), report
 
 
 def _choose(readings: Readings, labels: Floats, folds: NDArray[np.int64]) -> Penalty:
@@ -198,22 +193,22 @@ def _adapted(
     seed: int,
 ) -> Report:
     encoder = models.load(f"builtin:{facts['encoder']}", Encoder)
-    adapted = adapt(data, encoder, base, seed=seed)
+    head, report = adapt(data, encoder, base, seed=seed)
     facts |= {
         "name": folder.resolve().name,
         "version": "1",
-        "summary": f"{name} adapted to {adapted.report.n} labelled replies",
+        "summary": f"{name} adapted to {report.n} labelled replies",
         "licence": "yours, as far as your data allow",
         "inputs": "left: history, oldest turn first; right: the reply",
     }
     training: dict[str, CardValue] = {
-        "data": [f"{adapted.report.n} labelled replies of your own"],
+        "data": [f"{report.n} labelled replies of your own"],
         "selection": ["penalties: cross entropy on conversations left out"],
         "command": f"grice train {command}",
         "seeds": [seed],
     }
-    save_head(folder, adapted.head, facts, training, settings, _quality(adapted.report))
-    return adapted.report
+    save_head(folder, head, facts, training, settings, _quality(report))
+    return report
 
 
 def _quality(report: Report) -> Iterator[dict[str, str | float | int]]:

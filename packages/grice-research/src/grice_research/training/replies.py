@@ -47,11 +47,6 @@ class Readings(NamedTuple):
         """Return those of some rows."""
         return Readings(self.scalars[rows], self.last[rows], self.reply[rows])
 
-    @property
-    def has_base(self) -> bool:
-        """Whether a base classifier was asked."""
-        return bool(self.scalars.shape[1] > len(part_names(base=False)) - len(BLOCKS))
-
 
 class Penalty(NamedTuple):
     """Penalty on the coefficients of the scalars and on those of the vectors."""
@@ -137,7 +132,8 @@ def _features(readings: Readings, scale: Scale) -> Array:
 
 
 def _average(features: Array, linear: Linear, readings: Readings) -> tuple[float, ...]:
-    sizes = block_sizes(0, base=readings.has_base)
+    has_base = readings.scalars.shape[1] > len(part_names(base=False)) - len(BLOCKS)
+    sizes = block_sizes(0, base=has_base)
     scalars = sum(sizes)
     dimensions = (features.shape[1] - scalars) // len(BLOCKS)
     mean = features.mean(axis=0)[scalars:] * linear.weights[scalars:]

@@ -153,11 +153,8 @@ def main() -> None:
         print("\n| set to its average |", *(f"{on}, n {table[on][SHIPPED].n} |" for on in part))
         print("|---" * (len(part) + 1) + "|")
         for group in (SHIPPED, *WHOLE_GROUPS, *TURN_GROUPS):
-            print(f"| {group} |", *(f"{_cell(table[on][group])} |" for on in part))
-
-
-def _cell(figure: Estimate) -> str:
-    return f"{figure.value:.3f} [{figure.low:.3f}, {figure.high:.3f}]"
+            cells = (table[on][group] for on in part)
+            print(f"| {group} |", *(f"{e.value:.3f} [{e.low:.3f}, {e.high:.3f}] |" for e in cells))
 
 
 if __name__ == "__main__":

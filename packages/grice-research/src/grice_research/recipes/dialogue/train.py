@@ -26,7 +26,7 @@ from grice_research.recipes.common import parser_of, rows_of, update_card
 from grice_research.recipes.generator.bundle import write_engine
 from grice_research.recipes.generator.data import Sheet, make_tokenizer, padded
 from grice_research.recipes.generator.model import Shape, TailModel
-from grice_research.recipes.generator.train import Log, State, pace, sheet_loss, start_pieces
+from grice_research.recipes.generator.train import State, log, pace, sheet_loss, start_pieces
 from grice_research.recipes.relevance.corpora import (
     Dialogue,
     evaluated_texts,
@@ -51,13 +51,6 @@ class Utterance(NamedTuple):
     corpus: str
 
 
-class Utterances(NamedTuple):
-    """All replies, those of held-out conversations apart."""
-
-    training: list[Utterance]
-    validation: list[Utterance]
-
-
 def asked(history: Sequence[str]) -> str:
     """Return the end of the last turn, then the end of the turn before it.
 
@@ -70,14 +63,17 @@ def asked(history: Sequence[str]) -> str:
     return BETWEEN.join(part for part in parts if part)
 
 
-def read_utterances(data: Path) -> Utterances:
-    """Return every reply of a person that stands in no evaluated set; nor do its two turns."""
+def read_utterances(data: Path) -> tuple[list[Utterance], list[Utterance]]:
+    """Return every reply of a person that stands in no evaluated set; nor do its two turns.
+
+    Those of held-out conversations come second.
+    """
     evaluated = evaluated_texts(data)
     training: list[Utterance] = []
     validation: list[Utterance] = []
     for dialogue in read_dialogues(data):
         (validation if dialogue.held_out else training).extend(_utterances(dialogue, evaluated))
-    return Utterances(training, validation)
+    return training, validation
 
 
 def _utterances(dialogue: Dialogue, evaluated: set[str]) -> Iterator[Utterance]:
@@ -143,15 +139,6 @@ def code(tokenizer: Tokenizer, utterances: Sequence[Utterance], shape: Shape) ->
     )
 
 
-def sheet(rows: Rows, chosen: Sequence[int], hidden: np.ndarray) -> tuple[torch.Tensor, Sheet]:
-    """Return sources and replies of a batch; of hidden ones the source is its end alone."""
-    source = padded([rows.queries[i][-1:] if h else rows.queries[i]
-                     for i, h in zip(chosen, hidden, strict=True)], 0)  # fmt: skip
-    given = padded([rows.replies[i][:-1] for i in chosen], 0)
-    wanted = padded([rows.replies[i][1:] for i in chosen], -100)
-    return source, Sheet(torch.arange(len(chosen)), given, wanted)
-
-
 def batches(rows: Rows, size: int, seed: int, start: int) -> Iterator[np.ndarray]:
     """Yield rows of like length, epoch after epoch, of each corpus its share."""
     lengths = np.array([len(reply) for reply in rows.replies])
@@ -169,13 +156,17 @@ def batches(rows: Rows, size: int, seed: int, start: int) -> Iterator[np.ndarray
 
 
 def loss_of(model: TailModel, rows: Rows, chosen: Sequence[int], hidden: np.ndarray) -> tuple:
-    """Return the summed loss and the count of pieces."""
-    source, replies = sheet(rows, chosen, hidden)
+    """Return the summed loss and the count of pieces; of hidden queries the end alone is read."""
+    queries = [rows.queries[i][-1:] if h else rows.queries[i]
+               for i, h in zip(chosen, hidden, strict=True)]  # fmt: skip
+    source, given = padded(queries, 0), padded([rows.replies[i][:-1] for i in chosen], 0)
+    wanted = padded([rows.replies[i][1:] for i in chosen], -100)
+    replies = Sheet(torch.arange(len(chosen)), given, wanted)
     real = source != 0
     with torch.autocast("cpu", torch.bfloat16):
         memory = model.memory(model.encode(source, real))
         total = sheet_loss(model, memory, real, replies)
-    return total, int((replies.wanted >= 0).sum())
+    return total, int((wanted >= 0).sum())
 
 
 @torch.no_grad()
@@ -191,7 +182,7 @@ def held_out(model: TailModel, rows: Rows, *, hidden: bool) -> float:
 
 
 def learn(model: TailModel, training: Rows, watched: Rows, plan: Plan) -> None:
-    state, log = State(OUT / "state.pt", model, plan.kept), Log(OUT / "log.jsonl")
+    state = State(OUT / "state.pt", model, plan.kept)
     since, losses, seen = time.time(), [], 0
     for chosen in batches(training, plan.size, SEED, state.step):
         if state.step >= plan.steps:
@@ -204,7 +195,7 @@ def learn(model: TailModel, training: Rows, watched: Rows, plan: Plan) -> None:
         seen += pieces
         if state.step % plan.saved_every == 0 or state.step == plan.steps:
             given, alone = (held_out(state.watched, watched, hidden=h) for h in (False, True))
-            log(step=state.step, loss=float(np.mean(losses)), given=math.exp(given),
+            log(OUT, step=state.step, loss=float(np.mean(losses)), given=math.exp(given),
                 alone=math.exp(alone), seconds=time.time() - since, pieces=seen)  # fmt: skip
             since, losses, seen = time.time(), [], 0
             state.save()
@@ -212,18 +203,18 @@ def learn(model: TailModel, training: Rows, watched: Rows, plan: Plan) -> None:
 
 
 def train(options: Namespace) -> None:
-    corpus = read_utterances(options.data)
-    tokenizer = _tokenizer([utterance.reply for utterance in corpus.training])
+    learned, held = read_utterances(options.data)
+    tokenizer = _tokenizer([utterance.reply for utterance in learned])
     tokenizer.save(str(OUT / "tokenizer.json"))
     shape = shape_of(tokenizer)
     torch.manual_seed(SEED)
     model = TailModel(shape, 0.0)
     if not (OUT / "state.pt").exists():
         start_pieces(model, tokenizer)
-    some = np.random.default_rng(0).permutation(len(corpus.validation))[:WATCHED]
-    training = code(tokenizer, corpus.training, shape)
-    watched = code(tokenizer, [corpus.validation[i] for i in some], shape)
-    print(f"{len(corpus.training):,} replies, {len(corpus.validation):,} held out", flush=True)
+    some = np.random.default_rng(0).permutation(len(held))[:WATCHED]
+    training = code(tokenizer, learned, shape)
+    watched = code(tokenizer, [held[i] for i in some], shape)
+    print(f"{len(learned):,} replies, {len(held):,} held out", flush=True)
     learn(model, training, watched, Plan())
 
 
@@ -242,18 +233,18 @@ def bundle(options: Namespace) -> None:
     model = TailModel(shape_of(tokenizer), 0.0)
     model.load_state_dict(torch.load(OUT / "model.pt", weights_only=True))
     write_engine(model, tokenizer, out)
-    corpus = read_utterances(options.data)
-    np.save(out / "usual.npy", usual(tokenizer, corpus))
+    learned, held = read_utterances(options.data)
+    np.save(out / "usual.npy", usual(tokenizer, learned))
     quality = list(rows_of(WEIGHED)) if WEIGHED.exists() else ()  # figures of weigh.py
-    held_out = [f"{len(corpus.validation):,} replies of held-out conversations"]
-    update_card(out, "dialogue", files=FILES, quality=quality, selection=held_out)
-    record_texts(out, (text for utterance in (*corpus.training, *corpus.validation)
+    selection = [f"{len(held):,} replies of held-out conversations"]
+    update_card(out, "dialogue", files=FILES, quality=quality, selection=selection)
+    record_texts(out, (text for utterance in (*learned, *held)
                        for text in (*utterance.query.split(" | "), utterance.reply)))  # fmt: skip
 
 
-def usual(tokenizer: Tokenizer, corpus: Utterances) -> np.ndarray:
+def usual(tokenizer: Tokenizer, learned: list[Utterance]) -> np.ndarray:
     """Return the log share of each piece in the replies that are learned, their ends included."""
-    rows = code(tokenizer, corpus.training, shape_of(tokenizer))
+    rows = code(tokenizer, learned, shape_of(tokenizer))
     counts = np.full(tokenizer.get_vocab_size(), 0.5)
     for reply, share in zip(rows.replies, rows.corpora.tolist(), strict=True):
         np.add.at(counts, reply[1:], share)

@@ -113,6 +113,7 @@ COURTESY = words(
     "i do n't know|i know|are you sure",
     "|",
 )
+SUBJECTS = words("nsubj nsubjpass aux expl")  # of a clause, or its auxiliary verbs
 FINITE = frozenset({"MD", "VBD", "VBP", "VBZ"})
 QUESTION_WORDS = frozenset({"WDT", "WP", "WRB", "WP$"})
 MERGED = frozenset({"xcomp", "csubj", "csubjpass", "oprd", "amod", "compound", "aux", "auxpass"})
@@ -274,13 +275,7 @@ def _drops_left(token: Token, head: Token) -> bool:
         token.dep_ == "advmod"
         and token.head.i == head.i
         and token.i + 1 < head.i
-        and _subject_after(token, head)
-    )
-
-
-def _subject_after(token: Token, head: Token) -> bool:
-    return any(
-        c.dep_ in {"nsubj", "nsubjpass", "aux", "expl"} and c.i > token.i for c in head.children
+        and any(c.dep_ in SUBJECTS and c.i > token.i for c in head.children)
     )
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -102,12 +101,8 @@ def _inner(made: object, module: Inner) -> None:
 FILES = ("config.json", "model.bin", "shared_vocabulary.json", "tokenizer.json")
 
 
-class Calibration(NamedTuple):
-    """Plausibility is a logistic function: weights of both likelihoods, and what is added."""
-
-    given: float
-    usual: float
-    bias: float
+Calibration = dict[str, float]
+"""Plausibility is a logistic function: weights of both likelihoods, and what is added."""
 
 
 def main() -> None:
@@ -123,7 +118,7 @@ def main() -> None:
     model.load_state_dict(torch.load(run / "model.pt", weights_only=True))
     write_engine(model, tokenizer, arguments.out)
     heads = material(arguments.data)
-    describe(arguments.out, heads, Calibration(1.0, 0.0, 0.0))
+    describe(arguments.out, heads, {"given": 1.0, "usual": 0.0, "bias": 0.0})
     knowledge = ModelLoader().load(f"file:{arguments.out}", GenerativeKnowledge)
     calibration = calibrated(arguments.data, knowledge)
     describe(arguments.out, heads, calibration)
@@ -146,7 +141,8 @@ def calibrated(data: Path, knowledge: GenerativeKnowledge) -> Calibration:
     columns = np.concatenate([values, levels], axis=1)
     given, usual, *_ = fit_logistic(columns, labels, penalties=0.0, tolerance=1e-7).weights
     scores = values @ np.array([given, usual])
-    return Calibration(*(round(float(v), 4) for v in (given, usual, -np.median(scores))))
+    fitted = {"given": given, "usual": usual, "bias": -np.median(scores)}
+    return {name: round(float(value), 4) for name, value in fitted.items()}
 
 
 def seen(data: Path, heads: Material) -> Iterator[str]:
@@ -167,7 +163,7 @@ def describe(out: Path, heads: Material, calibration: Calibration) -> None:
         "max_tokens": 12,
         "max_prompt_tokens": Shape(0).source_length,
         "max_scored_tokens": Shape(0).target_length - 2,
-        **calibration._asdict(),
+        **calibration,
     }
     excluded = (
         "heads (in a crude lemma form) and texts of CSKB Population, of the tests of ATOMIC and "

@@ -150,25 +150,20 @@ def main() -> None:
     if not (out / "first.pt").exists():
         start_pieces(model, tokenizer)
     plan = SMOKE if arguments.smoke else Plan()
-    table, log = VectorStore(VECTORS).matrix(), Log(out / "log.jsonl")
-    learning = Learning(model, read, table, plan, arguments.seed, out, log)
+    table = VectorStore(VECTORS).matrix()
+    learning = Learning(model, read, table, plan, arguments.seed, out)
     learning.vectors()
     learning.tails()
     torch.save(learning.more_tails().state_dict(), out / "model.pt")
 
 
-class Log:
-    """Lines of JSON, printed and kept."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __call__(self, **figures: float | str) -> None:
-        rounded = {k: round(v, 4) if isinstance(v, float) else v for k, v in figures.items()}
-        line = json.dumps(rounded)
-        print(line, flush=True)
-        with self._path.open("a", encoding="utf-8") as file:
-            file.write(line + "\n")
+def log(run: Path, **figures: float | str) -> None:
+    """Print figures as a line of JSON, and append it to the log of a run."""
+    rounded = {k: round(v, 4) if isinstance(v, float) else v for k, v in figures.items()}
+    line = json.dumps(rounded)
+    print(line, flush=True)
+    with (run / "log.jsonl").open("a", encoding="utf-8") as file:
+        file.write(line + "\n")
 
 
 def start_pieces(model: TailModel, tokenizer: Tokenizer) -> None:
@@ -255,7 +250,6 @@ class Learning(NamedTuple):
     plan: Plan
     seed: int
     out: Path
-    log: Log
 
     def vectors(self) -> None:
         """Teach the encoder the sentence vectors of the teacher."""
@@ -278,8 +272,8 @@ class Learning(NamedTuple):
             state.update(loss, pace(state.step, plan.first_steps, plan, plan.first_rate))
             losses.append(float(loss.detach()))
             if state.step % plan.saved_every == 0 or state.step == plan.first_steps:
-                self.log(part="vectors", step=state.step, loss=float(np.mean(losses)),
-                         seconds=time.time() - since)  # fmt: skip
+                log(self.out, part="vectors", step=state.step, loss=float(np.mean(losses)),
+                    seconds=time.time() - since)  # fmt: skip
                 since, losses = time.time(), []
                 state.save()
 
@@ -332,8 +326,9 @@ class Learning(NamedTuple):
             if state.step % every == 0 or state.step == last:
                 seconds, watch = time.time() - since, self.read.validation[:WATCHED]
                 held = held_out_loss(state.watched, watch, nothing)
-                self.log(part=part, step=state.step, loss=float(np.mean(losses)), held_out=held,
-                         perplexity=math.exp(held), seconds=seconds, tails=tails)  # fmt: skip
+                log(self.out, part=part, step=state.step, loss=float(np.mean(losses)),
+                    held_out=held, perplexity=math.exp(held), seconds=seconds,
+                    tails=tails)  # fmt: skip
                 since, losses, tails = time.time(), [], 0
                 state.save()
 

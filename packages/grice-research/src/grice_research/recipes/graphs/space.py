@@ -170,8 +170,7 @@ def topic_folds(kept: Kept, instances: list[Instance]) -> dict[str, int]:
 
 
 def main() -> None:
-    parser = parser_of(__doc__)
-    data = parser.parse_args().data
+    data = parser_of(__doc__).parse_args().data
     corpus, _ = instances(data)
     engine = exact_encoder()
     texts = list(dict.fromkeys(t for each in corpus for t in (each.belief, each.argument)))

@@ -213,8 +213,7 @@ def fit_calibrated(given: Taught, part: Part, seed: int) -> tuple[KernelHead, np
 
 
 def main() -> None:
-    parser = parser_of(__doc__)
-    data = parser.parse_args().data
+    data = parser_of(__doc__).parse_args().data
     torch.set_num_threads(1)
     shelf = open_shelf(data)
     kept, features = shelf.kept, shelf.features

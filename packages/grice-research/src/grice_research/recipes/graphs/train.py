@@ -57,15 +57,6 @@ class Rows(NamedTuple):
     kinds: np.ndarray
     folds: np.ndarray
 
-    def pick(self, chosen: np.ndarray) -> Rows:
-        return Rows(*(part[chosen] for part in self))
-
-
-def flip(graph: Graph, place: int) -> Graph:
-    edge = graph.edges[place]
-    turned = Triple(edge.head, opposite(edge.relation), edge.tail)
-    return Graph((*graph.edges[:place], turned, *graph.edges[place + 1 :]))
-
 
 def meaning_examples(instances: list[Instance], fold: dict[str, int]) -> list[Example]:
     """Return graphs with verdicts, and beside them wrong ones that were made.
@@ -90,7 +81,10 @@ def meaning_examples(instances: list[Instance], fold: dict[str, int]) -> list[Ex
             reading = Reading(judged.belief, None, judged.graph)
             examples.append(Example(reading, LABELS[judged.stance], "unverified", place))
         wrong = [(graph, "perturbed") for graph, _ in judged.perturbed]
-        wrong.append((flip(judged.graph, draws.randrange(len(judged.graph.edges))), "flipped"))
+        edges = [*judged.graph.edges]
+        at = draws.randrange(len(edges))
+        edges[at] = Triple(edges[at].head, opposite(edges[at].relation), edges[at].tail)
+        wrong.append((Graph(tuple(edges)), "flipped"))
         examples += [Example(Reading(judged.belief, None, g), 2, kind, place) for g, kind in wrong]
     return examples
 
@@ -126,7 +120,7 @@ def held_out(rows: Rows, settings: dict[str, float], classes: int, seed: int) ->
     out_of_fold = np.zeros((len(rows.labels), classes))
     for fold in np.unique(rows.folds):
         out = rows.folds == fold
-        head = fit_rows(rows.pick(~out), settings, classes, seed)
+        head = fit_rows(Rows(*(part[~out] for part in rows)), settings, classes, seed)
         out_of_fold[out] = scores(head, rows.counts[out], rows.vectors[out])
     return out_of_fold
 

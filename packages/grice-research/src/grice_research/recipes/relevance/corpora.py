@@ -23,30 +23,26 @@ class Source(NamedTuple):
 
     name: str
     file: str
-    splits: frozenset[str] | None
-    share: float
     licence: str
-
-
-def _source(name: str, file: str, licence: str, share: float = 1.0, splits: str = "") -> Source:
-    return Source(name, file, frozenset(splits.split()) or None, share, licence)
+    share: float = 1.0
+    splits: str = ""  # all if empty
 
 
 SOURCES = (
-    _source("topical_chat", "topical_chat/valid_freq", "CDLA-Sharing 1.0"),
-    _source("topical_chat", "topical_chat/valid_rare", "CDLA-Sharing 1.0"),
-    _source("persuasion_for_good", "persuasion_for_good/dialogues", "Apache-2.0"),
-    _source("star", "star/dialogues", "MIT", share=0.2),
-    _source("schema_guided", "schema_guided/train", "CC BY-SA 4.0", share=0.1),
-    _source("casino", "casino/dialogues", "CC BY 4.0", splits="train valid"),
-    _source("irc", "irc_disentangled/conversations", "CC BY 4.0", splits="train dev"),
-    _source("novels", "pd_fiction/conversations", "US public domain"),
-    _source("magazines", "pd_fiction/sf_magazines", "US public domain"),
-    _source("plays", "pd_fiction/plays", "US public domain"),
-    _source("synthetic_persona_chat", "synthetic_persona_chat/valid", "CC BY 4.0"),
-    _source("taskmaster4", "taskmaster4/sample", "CC BY 4.0"),
-    _source("chatterbot", "chatterbot_corpus/pairs", "BSD-3-Clause"),
-    _source("convai2017", "convai2017/convai2017", "Apache-2.0"),
+    Source("topical_chat", "topical_chat/valid_freq", "CDLA-Sharing 1.0"),
+    Source("topical_chat", "topical_chat/valid_rare", "CDLA-Sharing 1.0"),
+    Source("persuasion_for_good", "persuasion_for_good/dialogues", "Apache-2.0"),
+    Source("star", "star/dialogues", "MIT", share=0.2),
+    Source("schema_guided", "schema_guided/train", "CC BY-SA 4.0", share=0.1),
+    Source("casino", "casino/dialogues", "CC BY 4.0", splits="train valid"),
+    Source("irc", "irc_disentangled/conversations", "CC BY 4.0", splits="train dev"),
+    Source("novels", "pd_fiction/conversations", "US public domain"),
+    Source("magazines", "pd_fiction/sf_magazines", "US public domain"),
+    Source("plays", "pd_fiction/plays", "US public domain"),
+    Source("synthetic_persona_chat", "synthetic_persona_chat/valid", "CC BY 4.0"),
+    Source("taskmaster4", "taskmaster4/sample", "CC BY 4.0"),
+    Source("chatterbot", "chatterbot_corpus/pairs", "BSD-3-Clause"),
+    Source("convai2017", "convai2017/convai2017", "Apache-2.0"),
 )
 
 
@@ -131,7 +127,7 @@ def _fraction(*key: str) -> float:
 def _is_used(source: Source, row: dict[str, Any]) -> bool:
     meta = row.get("meta") or {}
     return (
-        (source.splits is None or row["split"] in source.splits)
+        (not source.splits or row["split"] in source.splits.split())
         and not meta.get("amt50", False)
         and meta.get("conf", 1.0) >= MIN_CONFIDENCE.get(source.name, 0.0)
         and _fraction("share", row["id"]) < source.share

@@ -86,6 +86,7 @@ def _loss(
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float32]
+Layers = list[tuple[Floats, Floats]]  # weights and biases
 HEAD_HIDDEN, EPOCHS = 512, 3
 PER_EPOCH = 60_000  # true replies per epoch; each comes with one false reply
 RATED = 128  # messages rated by people that are added to every batch of 512 true replies
@@ -123,14 +124,7 @@ class Reader:
         return torch.from_numpy(pair_features(left, right, (asked, answered), decay=DECAY))
 
 
-class Fitted(NamedTuple):
-    """A calibrated head: weights and biases per layer, with what it reached."""
-
-    layers: list[tuple[Floats, Floats]]
-    measured: dict[str, float]
-
-
-def fit(material: Material, towers: Towers, seed: int) -> Fitted:
+def fit(material: Material, towers: Towers, seed: int) -> tuple[Layers, dict[str, float]]:
     """Fit a head, calibrate it on held-out conversations and measure it there."""
     read = Reader(material.vectors, towers)
     torch.manual_seed(seed)
@@ -149,7 +143,7 @@ def fit(material: Material, towers: Towers, seed: int) -> Fitted:
         measured = held_out_auc(material, read, net)
         shown = "  ".join(f"{name} {value:.4f}" for name, value in measured.items())
         print(f"seed {seed} epoch {epoch} {time.monotonic() - began:.0f} s  {shown}", flush=True)
-    return Fitted(_calibrated(material, read, net), measured)
+    return _calibrated(material, read, net), measured
 
 
 def _rate(step: int, steps: int) -> float:
@@ -207,9 +201,7 @@ def held_out_auc(material: Material, read: Reader, net: nn.Module) -> dict[str, 
     return measured
 
 
-def _calibrated(
-    material: Material, read: Reader, net: nn.Sequential
-) -> list[tuple[Floats, Floats]]:
+def _calibrated(material: Material, read: Reader, net: nn.Sequential) -> Layers:
     """Return the layers, the last one scaled and shifted by what held-out replies say.
 
     Scale and shift are those of a logistic regression on true replies and as many random replies

