@@ -7,7 +7,6 @@ The epoch is chosen on one dialogue in eight; no text of CIDER is read.
 
 from __future__ import annotations
 
-import argparse
 import json
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from torch import nn
 from torch.nn import functional
 
 from grice_research.places import work_folder
-from grice_research.recipes.common import Steps, state_of
+from grice_research.recipes.common import Steps, parser_of, state_of
 from grice_research.triplets.cider import average_precision, score_labels
 
 MOST, EPOCHS, RATE = 90_000, 4, 1.5e-3  # rows to learn from, epochs, and the largest rate
@@ -54,7 +53,7 @@ class Links(nn.Module):
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = parser_of(__doc__)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     torch.set_num_threads(1)
