@@ -56,7 +56,7 @@ class FrozenLearner(Learner):
             stated = ",".join(str(len(bias)) for _, bias in given[:-1])
             raise InputError(
                 f"{base}: its network has hidden={stated}, not {self.values.hidden}; give "
-                f"--set hidden={stated}, or remove the network from the checkpoint to begin anew"
+                f"--set hidden={stated}, or remove the network to start from random weights"
             )
         layers: list[Any] = []
         for hidden in widths:
