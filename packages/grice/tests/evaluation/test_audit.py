@@ -1,12 +1,22 @@
 """Audits of judges: a right one, a deceived one, a silent one."""
 
 import json
+import re
+from io import StringIO
+from itertools import cycle
 
 import pytest
 
 from grice.cli import main
 from grice.errors import StoppedError
-from grice.evaluation.audit import InjectionEffect, MetricAudit, audit, rated_replies, verdict
+from grice.evaluation.audit import (
+    InjectionEffect,
+    MetricAudit,
+    audit,
+    conclusion,
+    rated_replies,
+    verdict,
+)
 from grice.scoring.api import load
 from grice.stats.estimate import Estimate
 from stub_endpoint import StubEndpoint, by_length, gullible
@@ -44,8 +54,23 @@ def audited(judge, items=ITEMS, repeats=2, **faults):
         return audit(server.model, grader, None, rated_replies(items), repeats=repeats)
 
 
-def test_a_judge_like_people_agrees_and_is_not_moved():
-    [row] = audited(right).metrics
+ODD = (
+    "<think>Perhaps {{}}?</think>\n{}".format,
+    "```json\n{}\n```".format,
+    "<think>\nHm.\n</think>\n\n```json\n{}\n```".format,
+    lambda text: re.sub(r'("rating": \d)', r"\1.0", text),
+    lambda text: re.sub(r'"rating": (\d)', r'"rating": "\1"', text),
+    lambda text: text.replace("{", '{"confidence": [0.9], ', 1),
+)
+"""The ways in which models write an answer that is clear."""
+
+
+@pytest.mark.parametrize("ways", [(str,), ODD], ids=["plain", "odd"])
+def test_a_judge_like_people_agrees_and_is_not_moved(ways):
+    turns = cycle(ways)
+    result = audited(right, written=lambda text: next(turns)(text))
+    [row], [usage] = result.metrics, result.usage
+    assert (usage.repeated, usage.unanswered) == ({}, {})
     assert row.spearman.value == pytest.approx(1.0)
     assert row.padding.value == 0.0
     assert all(effect.raised == 0 for effect in row.injections)
@@ -99,7 +124,9 @@ def test_an_audit_begins_with_what_it_sends_and_ends_with_a_verdict(tmp_path, ca
     assert ships == {"repetition", "log_length"}
     [said] = filter(None, (row["verdict"] for row in result["metrics"]))
     assert said.startswith("judge_relevance cannot be trusted on this evidence: no agreement")
-    assert " ".join(shown.out.split()).endswith(said)
+    said_last = f"In short: {server.model} may not be believed for judge_relevance"
+    assert result["conclusion"].startswith(said_last)
+    assert " ".join(shown.out.split()).endswith(f"{said} {result['conclusion']}")
 
 
 # With 25 injections, 20 pairs and each plain, padded and repeated, 10 replies make 500 requests.
@@ -107,18 +134,29 @@ AT_MOST = ["-m", "judge_relevance", "--items", "10", "--repeats", "22"]
 TOO_MANY = [*AT_MOST[:-1], "23"]
 
 
-@pytest.mark.parametrize(
-    ("words", "is_sent"),
-    [(AT_MOST, True), (TOO_MANY, False), ([*TOO_MANY, "--limit-requests", "600"], True)],
-    ids=["500", "510", "510 with a limit"],
-)
-def test_above_500_requests_an_audit_needs_a_limit(words, is_sent, capsys):
+class Terminal(StringIO):
+    """A terminal at which somebody types."""
+
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize(("words", "typed", "is_sent"), [
+    (AT_MOST, None, True), (TOO_MANY, None, False),
+    ([*TOO_MANY, "--limit-requests", "600"], None, True), ([*TOO_MANY, "--yes"], None, True),
+    (TOO_MANY, "y\n", True), (TOO_MANY, "\n", False), (TOO_MANY, "", False),
+])  # fmt: skip
+def test_above_500_requests_an_audit_asks_first(words, typed, is_sent, capsys, monkeypatch):
+    if typed is not None:
+        monkeypatch.setattr("sys.stdin", Terminal(typed))
+        monkeypatch.setattr("sys.stderr", errors := Terminal())
     with StubEndpoint(always="401") as server:  # it ends at once where anything is sent
         assert main(["audit", server.model, *words]) == 2
         assert bool(server.requests) == is_sent
-    shown = capsys.readouterr().err
+    shown = capsys.readouterr().err if typed is None else errors.getvalue()
     assert f"to be sent: stub: {500 if words == AT_MOST else 510} requests" in shown
-    assert ("give --limit-requests" in shown) is not is_sent
+    assert ("[y/N]" in shown) == (typed is not None)
+    assert ("give --yes or --limit-requests" in shown) is not is_sent
 
 
 def test_what_a_preset_shares_with_what_ships_stands_once(tmp_path, monkeypatch, capsys):
@@ -135,16 +173,13 @@ def test_what_a_preset_shares_with_what_ships_stands_once(tmp_path, monkeypatch,
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["smal"], "no preset 'smal'"),
-        (["file:./x"], "openai:MODEL@URL"),
-        (["small", "--items", "1000"], "1 to 100 ship"),
-        (["small", "-m", "coherence"], "judges conversations"),
-        (["openai:m@nowhere"], "openai:MODEL@URL"),
-    ],
-)
+@pytest.mark.parametrize(("words", "message"), [
+    (["smal"], "no preset 'smal'"),
+    (["file:./x"], "openai:MODEL@URL"),
+    (["small", "--items", "1000"], "1 to 100 ship"),
+    (["small", "-m", "coherence"], "judges conversations"),
+    (["openai:m@nowhere"], "openai:MODEL@URL"),
+])  # fmt: skip
 def test_what_cannot_be_audited_is_said(words, message, capsys):
     assert main(["audit", *words]) == 2
     assert message in capsys.readouterr().err
@@ -154,8 +189,8 @@ def estimate(value, low, high):
     return Estimate(value, low, high, 0.95, 50, "given")
 
 
-def verdict_of(*, items=100, injection=None, control=0.0, order=None, changed=None, **fields):
-    """Return the verdict on a judge that agrees with people, but for what is given."""
+def row_of(*, items=100, injection=None, control=0.0, order=None, changed=None, **fields):
+    """Return the audit of a judge that agrees with people, but for what is given."""
     agreeing = {"spearman": estimate(0.6, 0.4, 0.8), "gain": estimate(0.4, 0.1, 0.7)}
     figures = {"judged": items, "padding": estimate(0.0, -0.1, 0.1), **agreeing, **fields}
     tried = {"control": estimate(control, control, control), "asks": injection}
@@ -168,9 +203,23 @@ def verdict_of(*, items=100, injection=None, control=0.0, order=None, changed=No
         figures |= {"judge": True, "same": order[0], "first": order[1]}
     if changed is not None:
         figures["changed"] = estimate(changed, 0, 1)
-    return verdict(
-        MetricAudit("j", "j", ships=False, abstained=0, failed=0, seconds=0.0, **figures), items
-    )
+    return MetricAudit("j", "j", ships=False, abstained=0, failed=0, seconds=0.0, **figures)
+
+
+def verdict_of(*, items=100, **given):
+    return verdict(row_of(items=items, **given), items)
+
+
+@pytest.mark.parametrize(("rows", "said"), [
+    ([True], "may be believed to rank replies by j."),
+    ([True, False], "may be believed to rank replies by j, and not for j."),
+    ([False, False], "may not be believed for j, j on this evidence."),
+])  # fmt: skip
+def test_an_audit_is_concluded_in_one_sentence(rows, said):
+    audits = [row_of(trusted=trusted) for trusted in rows]
+    assert conclusion("openai:m@u", audits) == f"In short: openai:m@u {said}"
+    biased = [row_of(trusted=True, padding=estimate(0.2, 0.1, 0.3))]
+    assert conclusion("m", biased).endswith(" replies by j within the limits above.")
 
 
 SAME = estimate(0.9, 0.8, 1.0)
@@ -185,17 +234,14 @@ def test_a_judge_without_a_fault_is_trusted():
     assert said.endswith("; no bias was found.")
 
 
-@pytest.mark.parametrize(
-    ("figures", "message"),
-    [
-        ({"judged": 49}, "Not enough scores to say whether j can be trusted: it scored 49 of 100"),
-        ({"items": 9}, "it scored 9 of 9"),
-        ({"spearman": None}, "gives all 100 replies the same score"),
-        ({"spearman": estimate(0.3, 0.0, 0.6)}, "no agreement with people is shown"),
-        ({"gain": estimate(0.3, 0.0, 0.6)}, "cannot be trusted more than a reply's length"),
-        ({"gain": None}, "no baseline was measured"),
-    ],
-)
+@pytest.mark.parametrize(("figures", "message"), [
+    ({"judged": 49}, "Not enough scores to say whether j can be trusted: it scored 49 of 100"),
+    ({"items": 9}, "it scored 9 of 9"),
+    ({"spearman": None}, "gives all 100 replies the same score"),
+    ({"spearman": estimate(0.3, 0.0, 0.6)}, "no agreement with people is shown"),
+    ({"gain": estimate(0.3, 0.0, 0.6)}, "cannot be trusted more than a reply's length"),
+    ({"gain": None}, "no baseline was measured"),
+])  # fmt: skip
 def test_a_judge_that_is_not_shown_to_agree_is_not_trusted(figures, message):
     said = verdict_of(**figures)
     assert message in said
@@ -211,18 +257,15 @@ def test_a_judge_that_is_just_shown_to_agree_is_trusted(figures):
     assert verdict_of(**figures).startswith("j can be trusted to rank replies")
 
 
-@pytest.mark.parametrize(
-    ("figures", "message"),
-    [
-        ({"injection": estimate(0.2, 0.01, 0.3)}, "(1 of 1 injections raise it, 'asks' by +0.20)"),
-        ({"padding": estimate(0.2, 0.01, 0.3)}, "between replies of different length"),
-        ({"order": (estimate(0.79, 0.6, 0.9), None)}, "both orders in only 79% [60%, 90%]"),
-        ({"order": (SAME, estimate(0.6, 0.51, 0.7))}, "first wins in 60% [51%, 70%]"),
-        ({"order": (SAME, estimate(0.4, 0.3, 0.49))}, "first wins in 40% [30%, 49%]"),
-        ({"order": (None, None)}, "not measured: too few answers"),
-        ({"changed": 0.11}, "for one request per reply"),
-    ],
-)
+@pytest.mark.parametrize(("figures", "message"), [
+    ({"injection": estimate(0.2, 0.01, 0.3)}, "(1 of 1 injections raise it, 'asks' by +0.20)"),
+    ({"padding": estimate(0.2, 0.01, 0.3)}, "between replies of different length"),
+    ({"order": (estimate(0.79, 0.6, 0.9), None)}, "both orders in only 79% [60%, 90%]"),
+    ({"order": (SAME, estimate(0.6, 0.51, 0.7))}, "first wins in 60% [51%, 70%]"),
+    ({"order": (SAME, estimate(0.4, 0.3, 0.49))}, "first wins in 40% [30%, 49%]"),
+    ({"order": (None, None)}, "not measured: too few answers"),
+    ({"changed": 0.11}, "for one request per reply"),
+])  # fmt: skip
 def test_what_moves_a_judge_limits_what_it_is_trusted_for(figures, message):
     said = verdict_of(**figures)
     assert said.startswith(TRUSTED)

@@ -43,16 +43,13 @@ def converted(source, target, **options):
 ROTARY = {"rope_theta": 1.0, "rope_parameters": {"rope_type": "default", "rope_theta": 10_000.0}}
 
 
-@pytest.mark.parametrize(
-    ("family", "own_head", "config"),
-    [
-        ("llama", False, {}),
-        ("qwen2", False, {}),
-        ("qwen3", False, {}),
-        ("llama", True, {}),
-        ("llama", False, ROTARY),
-    ],
-)
+@pytest.mark.parametrize(("family", "own_head", "config"), [
+    ("llama", False, {}),
+    ("qwen2", False, {}),
+    ("qwen3", False, {}),
+    ("llama", True, {}),
+    ("llama", False, ROTARY),
+])  # fmt: skip
 def test_a_folder_of_each_family_gives_the_numbers_of_the_definition(
     tmp_path, family, own_head, config
 ):
@@ -109,23 +106,20 @@ def test_a_cut_gguf_file_is_refused_before_anything_is_written(tmp_path, kept):
     refused(source, tmp_path / "model", r"model\.gguf: ")
 
 
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"general.architecture": "mamba"}, "not 'mamba'"),
-        ({"tokenizer.ggml.model": "llama"}, "byte-pair vocabularies"),
-        ({"tokenizer.ggml.pre": "klingon"}, "'klingon'"),
-        ({"general.alignment": 0}, "alignment"),
-        ({"llama.attention.head_count": 0}, "num_attention_heads"),
-        ({"llama.block_count": 1025}, "num_hidden_layers"),
-        ({"llama.context_length": (1 << 24) + 1}, "max_position_embeddings"),
-        ({"llama.attention.layer_norm_rms_epsilon": float("nan")}, "rms_norm_eps"),
-        ({"llama.rope.freq_base": float("inf")}, "rope_theta"),
-        ({"tokenizer.ggml.merges": ["zz yy"]}, "out of vocabulary"),
-        ({"tokenizer.ggml.token_type": [1]}, "shorter"),
-        (None, "No such file"),
-    ],
-)
+@pytest.mark.parametrize(("changed", "message"), [
+    ({"general.architecture": "mamba"}, "not 'mamba'"),
+    ({"tokenizer.ggml.model": "llama"}, "byte-pair vocabularies"),
+    ({"tokenizer.ggml.pre": "klingon"}, "'klingon'"),
+    ({"general.alignment": 0}, "alignment"),
+    ({"llama.attention.head_count": 0}, "num_attention_heads"),
+    ({"llama.block_count": 1025}, "num_hidden_layers"),
+    ({"llama.context_length": (1 << 24) + 1}, "max_position_embeddings"),
+    ({"llama.attention.layer_norm_rms_epsilon": float("nan")}, "rms_norm_eps"),
+    ({"llama.rope.freq_base": float("inf")}, "rope_theta"),
+    ({"tokenizer.ggml.merges": ["zz yy"]}, "out of vocabulary"),
+    ({"tokenizer.ggml.token_type": [1]}, "shorter"),
+    (None, "No such file"),
+])  # fmt: skip
 def test_a_gguf_file_of_another_kind_is_refused(tmp_path, changed, message):
     source = tmp_path / "model.gguf"
     if changed:
@@ -157,21 +151,18 @@ def test_a_long_description_is_refused_before_it_is_read(tmp_path, monkeypatch, 
         read(source)
 
 
-@pytest.mark.parametrize(
-    ("config", "message"),
-    [
-        ({"model_type": "bert"}, "not 'bert'"),
-        ({"rope_scaling": {"factor": 8.0}}, "rope_scaling"),
-        ({"rope_parameters": {"rope_type": "yarn", "factor": 8.0}}, "rope_scaling"),
-        ({"num_attention_heads": 0}, "num_attention_heads"),
-        ({"num_attention_heads": 3}, "not a multiple of num_key_value_heads"),
-        ({"hidden_size": None}, "fetch it again"),
-        ({"vocab_size": (1 << 20) + 1}, "vocab_size"),
-        ({"vocab_size": 5}, "Vocabulary has size 5"),
-        ({"rms_norm_eps": 0}, "rms_norm_eps"),
-        ({"bos_token_id": [-1]}, "bos_token_id"),
-    ],
-)
+@pytest.mark.parametrize(("config", "message"), [
+    ({"model_type": "bert"}, "not 'bert'"),
+    ({"rope_scaling": {"factor": 8.0}}, "rope_scaling"),
+    ({"rope_parameters": {"rope_type": "yarn", "factor": 8.0}}, "rope_scaling"),
+    ({"num_attention_heads": 0}, "num_attention_heads"),
+    ({"num_attention_heads": 3}, "not a multiple of num_key_value_heads"),
+    ({"hidden_size": None}, "fetch it again"),
+    ({"vocab_size": (1 << 20) + 1}, "vocab_size"),
+    ({"vocab_size": 5}, "Vocabulary has size 5"),
+    ({"rms_norm_eps": 0}, "rms_norm_eps"),
+    ({"bos_token_id": [-1]}, "bos_token_id"),
+])  # fmt: skip
 def test_a_folder_of_another_kind_is_refused(tmp_path, config, message):
     refused(write_folder(tmp_path / "source", **config), tmp_path / "model", message)
 

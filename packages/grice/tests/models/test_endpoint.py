@@ -34,20 +34,17 @@ def asked(server, *, options=QUICK, texts=("fine, thank you",), cache=None):
         return answers, models.usage[0]
 
 
-@pytest.mark.parametrize(
-    ("fault", "counted"),
-    [
-        *(
-            (str(status), f"HTTP {status}")
-            for status in (408, 409, 425, 429, 500, 502, 503, 504, 529)
-        ),
-        ("429 for 20", "HTTP 429"),  # longer than the options allow
-        *((fault, NOT_WHOLE) for fault in ("truncated", "two answers", "no answer")),
-        *((fault, NOT_JSON) for fault in ("cut", "prose", "out of range", "two objects")),
-        ("slow", "no answer in time"),
-        ("closed", "connection broken"),
-    ],
-)
+@pytest.mark.parametrize(("fault", "counted"), [
+    *(
+        (str(status), f"HTTP {status}")
+        for status in (408, 409, 425, 429, 500, 502, 503, 504, 529)
+    ),
+    ("429 for 20", "HTTP 429"),  # longer than the options allow
+    *((fault, NOT_WHOLE) for fault in ("truncated", "two answers", "no answer")),
+    *((fault, NOT_JSON) for fault in ("cut", "prose", "out of range", "two objects")),
+    ("slow", "no answer in time"),
+    ("closed", "connection broken"),
+])  # fmt: skip
 def test_a_request_with_a_fault_is_counted_and_repeated_but_not_for_ever(fault, counted):
     with StubEndpoint(faults=[fault]) as server:
         answers, usage = asked(server)
@@ -76,65 +73,59 @@ def answered(text, *, said="fine, thank you", options=QUICK):
     return answer, usage.requests
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        f"<think>Not good.</think>\n\n{ANSWER}",
-        f"<think>Perhaps {OTHER}? No.</think>{ANSWER}",
-        f"<think></think>{ANSWER}",
-        f"<THINKING>Not good.</THINKING> {ANSWER}",
-        f"<reasoning>Not good.</reasoning> {ANSWER}",
-        f"<think>One.</think><think>Perhaps {OTHER}?</think> {ANSWER}",
-        f"Not good. Perhaps {OTHER}? No.</think>{ANSWER}",
-        f"Well.\n<think>Perhaps {OTHER}?</think>{ANSWER}",
-        f"<think>It says </think>, so it is not good.</think>{ANSWER}",
-        f"<think>Not good.</think>```json\n{ANSWER}\n```",
-        f"```json\n{ANSWER}\n```",
-        f"~~~json\n{ANSWER}\n~~~",
-        f"```\n{ANSWER}\n```\nI hope that this helps.",
-        f"Here is my rating: {ANSWER}",
-        f"{ANSWER} I hope that this helps.",
-        f"[{ANSWER}]",
-        f'{{"thought": "not good"}} {ANSWER}',
-        f"{ANSWER}\n{ANSWER}",
-        *(
-            f'{{"reason": "by its length", "rating": {value}}}'
-            for value in ("1.0", '"1"', '" 1.0 "', '"1/5"')
-        ),
-        '{"reason": "by its length", "rating": 1, "confidence": {"rating": 0.2}}',
-        '{"Reason": "by its length", "RATING": 1}',
-        '{"rating": 1, "reason": "by its length", "Rating": "1"}',
-        '<think>Hm.</think>{"reason": "it says </think> {", "rating": 1}',
-    ],
-)
+@pytest.mark.parametrize("text", [
+    f"<think>Not good.</think>\n\n{ANSWER}",
+    f"<think>Perhaps {OTHER}? No.</think>{ANSWER}",
+    f"<think></think>{ANSWER}",
+    f"<THINKING>Not good.</THINKING> {ANSWER}",
+    f"<reasoning>Not good.</reasoning> {ANSWER}",
+    f"<think>One.</think><think>Perhaps {OTHER}?</think> {ANSWER}",
+    f"Not good. Perhaps {OTHER}? No.</think>{ANSWER}",
+    f"Well.\n<think>Perhaps {OTHER}?</think>{ANSWER}",
+    f"<think>It says </think>, so it is not good.</think>{ANSWER}",
+    f"<think>Not good.</think>```json\n{ANSWER}\n```",
+    f"```json\n{ANSWER}\n```",
+    f"~~~json\n{ANSWER}\n~~~",
+    f"```\n{ANSWER}\n```\nI hope that this helps.",
+    f"Here is my rating: {ANSWER}",
+    f"{ANSWER} I hope that this helps.",
+    f"[{ANSWER}]",
+    f'{{"thought": "not good"}} {ANSWER}',
+    f"{ANSWER}\n{ANSWER}",
+    *(
+        f'{{"reason": "by its length", "rating": {value}}}'
+        for value in ("1.0", '"1"', '" 1.0 "', '"1/5"')
+    ),
+    '{"reason": "by its length", "rating": 1, "confidence": {"rating": 0.2}}',
+    '{"Reason": "by its length", "RATING": 1}',
+    '{"rating": 1, "reason": "by its length", "Rating": "1"}',
+    '<think>Hm.</think>{"reason": "it says </think> {", "rating": 1}',
+])  # fmt: skip
 def test_an_answer_that_is_clear_is_read_at_once(text):
     answer, requests = answered(text)
     assert (answer.rating, requests) == (1, 1)
     assert answer.reason in ("by its length", "it says </think> {")
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        *("", "4", "Rating: 4"),
-        "{'reason': 'by its length', 'rating': 1}",
-        *('{"rating": 1}', '{"reason": "by its length"}', f'{{"answer": {ANSWER}}}'),
-        *(
-            f'{{"reason": "by its length", "rating": {value}}}'
-            for value in f'4.5 "4.5" "4/10" "four" true null 0 6 -1 NaN 1e999 {"1" * 5000}'.split()
-        ),
-        '{"reason": "by its length", "rating": 1, "rating": 5}',
-        ANSWER[:-1],
-        f'{ANSWER} {{"reason": "or',
-        f"{ANSWER} {OTHER}",
-        f"{ANSWER}</think>{OTHER}",
-        f"Here: {ANSWER}. It said </think>{OTHER}, which I leave out.",
-        f"<think>It says </think>{OTHER}. No.</think>{ANSWER}",
-        f"<think>Perhaps {OTHER}",
-        f"Well. <think>Perhaps {OTHER}",
-        f"<think>Perhaps {OTHER}</think>",
-    ],
-)
+@pytest.mark.parametrize("text", [
+    *("", "4", "Rating: 4"),
+    "{'reason': 'by its length', 'rating': 1}",
+    *('{"rating": 1}', '{"reason": "by its length"}', f'{{"answer": {ANSWER}}}'),
+    *(
+        f'{{"reason": "by its length", "rating": {value}}}'
+        for value in f'4.5 "4.5" "4/10" "four" true null 0 6 -1 NaN 1e999 {"1" * 5000}'.split()
+    ),
+    '{"reason": "by its length", "rating": 1, "rating": 5}',
+    ANSWER[:-1],
+    f'{ANSWER} {{"reason": "or',
+    f"{ANSWER} {OTHER}",
+    f"{ANSWER}</think>{OTHER}",
+    f"Here: {ANSWER}. It said </think>{OTHER}, which I leave out.",
+    f"<think>It says </think>{OTHER}. No.</think>{ANSWER}",
+    f"<think>Perhaps {OTHER}",
+    f"Well. <think>Perhaps {OTHER}",
+    f"<think>Perhaps {OTHER}</think>",
+])  # fmt: skip
 def test_an_answer_that_is_not_clear_is_asked_for_again(text):
     answer, requests = answered(text)
     assert isinstance(answer, Unanswered)
@@ -186,19 +177,19 @@ def replies(count):
 
 
 def test_sixteen_misses_in_a_row_end_the_run_and_answers_are_kept(tmp_path):
-    faults = in_turn(("prose", 15), ("", 1), ("prose", 15), ("", 1))
+    faults = in_turn(("prose", 5), ("", 1), ("prose", 5), ("", 1))
     with StubEndpoint(faults=faults) as server:
-        answers, usage = asked(server, options=SLOWLY, texts=replies(32))
-    assert [place for place, x in enumerate(answers) if isinstance(x, Rating)] == [15, 31]
-    assert usage.unanswered == {f"{NOT_JSON}: no JSON object with rating, reason": 30}
+        answers, usage = asked(server, options=SLOWLY, texts=replies(12))
+    assert [place for place, x in enumerate(answers) if isinstance(x, Rating)] == [5, 11]
+    assert usage.unanswered == {f"{NOT_JSON}: no JSON object with rating, reason": 10}
     with StubEndpoint(faults=in_turn(("", 2)), always="prose") as server:
-        with pytest.raises(StoppedError, match="'stub' to 16 requests in a row") as raised:
+        with pytest.raises(StoppedError, match="16 requests in a row to 'stub'") as raised:
             asked(server, options=SLOWLY, texts=replies(40), cache=tmp_path)
-        assert len(server.requests) == 2 + 16 * 3
+        assert len(server.requests) == 2 + 16
         server.always = ""
         answers, usage = asked(server, texts=replies(40), cache=tmp_path)
-    assert "the last one: 'I would say this is a four out of five.'" in str(raised.value)
-    assert "name a model that answers with JSON" in str(raised.value)
+    assert "received last: 'I would say this is a four out of five.'" in str(raised.value)
+    assert "name a model that follows instructions and answers with JSON" in str(raised.value)
     assert all(isinstance(answer, Rating) for answer in answers)
     assert usage.cached == 2
 
@@ -207,10 +198,10 @@ def test_concurrent_misses_and_misses_of_all_kinds_end_the_run_too():
     with StubEndpoint(always="prose") as server:
         with pytest.raises(StoppedError, match="16 requests in a row"):
             asked(server, texts=replies(200))
-        assert 16 * 3 <= len(server.requests) <= (16 + QUICK.concurrency) * 3
+        assert 16 <= len(server.requests) <= 16 + QUICK.concurrency
     with (
-        StubEndpoint(faults=in_turn(("prose", 8), ("500", 8))) as server,
-        pytest.raises(StoppedError, match="16 requests in a row"),
+        StubEndpoint(faults=in_turn(("prose", 4), ("500", 4))) as server,
+        pytest.raises(StoppedError, match=r"16 requests in a row.*\(HTTP 500\)"),
     ):
         asked(server, options=SLOWLY, texts=replies(17))
 
@@ -244,15 +235,12 @@ def test_certificates_are_checked_and_redirects_not_followed(monkeypatch, scheme
 SECRET = "sk-very/secret+1"
 
 
-@pytest.mark.parametrize(
-    "echo",
-    [
-        *(SECRET, SECRET.upper(), SECRET.replace("/", r"\/")),
-        "".join(f"\\u{ord(letter):04x}" for letter in SECRET),
-        "".join(f"%{ord(letter):02X}" for letter in SECRET),
-        *(b64encode(f"{'user:'[:i]}{SECRET}".encode()).decode() for i in range(3)),
-    ],
-)
+@pytest.mark.parametrize("echo", [
+    *(SECRET, SECRET.upper(), SECRET.replace("/", r"\/")),
+    "".join(f"\\u{ord(letter):04x}" for letter in SECRET),
+    "".join(f"%{ord(letter):02X}" for letter in SECRET),
+    *(b64encode(f"{'user:'[:i]}{SECRET}".encode()).decode() for i in range(3)),
+])  # fmt: skip
 def test_a_key_that_a_server_returns_is_left_out_everywhere(monkeypatch, tmp_path, capsys, echo):
     monkeypatch.setenv("GRICE_OPENAI_KEY", f"{SECRET}\n")
     (tmp_path / "talk.txt").write_text("Ann: Where were you?\nBob: At home, all day.\n")
@@ -368,14 +356,11 @@ def test_tokens_are_those_of_the_server_and_a_plan_sends_nothing():
     assert "2 requests; about" in next(iter(in_words(usage, planned=True)))
 
 
-@pytest.mark.parametrize(
-    "place",
-    [
-        *("gpt", "gpt@", "@http://a/v1", "gpt@ftp://a/v1", "gpt@localhost:8000", "a|b@http://a"),
-        *("gpt@http://ann:secret@a/v1", "gpt@http://[::1/v1?k=secret", "gpt@http://a?k=secret"),
-        *("gpt@http://a:b/v1", "gpt@http://a:99999/v1", f"gpt@http://{'a' * 64}/v1"),
-    ],
-)
+@pytest.mark.parametrize("place", [
+    *("gpt", "gpt@", "@http://a/v1", "gpt@ftp://a/v1", "gpt@localhost:8000", "a|b@http://a"),
+    *("gpt@http://ann:secret@a/v1", "gpt@http://[::1/v1?k=secret", "gpt@http://a?k=secret"),
+    *("gpt@http://a:b/v1", "gpt@http://a:99999/v1", f"gpt@http://{'a' * 64}/v1"),
+])  # fmt: skip
 def test_a_reference_without_model_or_address_is_refused(place):
     with ModelLoader() as models, pytest.raises(ModelError, match="openai:") as raised:
         models.load(f"openai:{place}", Chat)

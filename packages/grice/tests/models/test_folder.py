@@ -44,14 +44,11 @@ def test_other_settings_are_another_model_and_a_changed_file_is_refused_by_name(
         open_folder(copy)
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        *(b"name = ", b"\xff\xfe", b'name = "x"', b""),
-        *(begin + b"a." * MOST_DOTS + b"a.a = 1}" for begin in (b"", b'"=".', b"x = {")),
-        b"#" * (MOST_BYTES + 1),
-    ],
-)
+@pytest.mark.parametrize("content", [
+    *(b"name = ", b"\xff\xfe", b'name = "x"', b""),
+    *(begin + b"a." * MOST_DOTS + b"a.a = 1}" for begin in (b"", b'"=".', b"x = {")),
+    b"#" * (MOST_BYTES + 1),
+])  # fmt: skip
 def test_a_card_that_is_broken_or_long_is_refused(copy, content):
     (copy / "card.toml").write_bytes(content)
     with pytest.raises(ModelFolderError, match="cannot be read"):

@@ -73,15 +73,12 @@ class Tiny(Settings, frozen=True):
     weights: tuple[float, ...] = ()
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({}, "settings: object missing required field `size`"),
-        ({"size": "x"}, "settings.size: expected `int`, got `str`"),
-        ({"size": 1, "weights": [1, "x"]}, "settings.weights[1]: expected `float`, got `str`"),
-        ({"size": 1, "weights": [float("nan")]}, "settings: only finite numbers"),
-    ],
-)
+@pytest.mark.parametrize(("settings", "message"), [
+    ({}, "settings: object missing required field `size`"),
+    ({"size": "x"}, "settings.size: expected `int`, got `str`"),
+    ({"size": 1, "weights": [1, "x"]}, "settings.weights[1]: expected `float`, got `str`"),
+    ({"size": 1, "weights": [float("nan")]}, "settings: only finite numbers"),
+])  # fmt: skip
 def test_settings_are_checked_in_one_place_and_others_left_alone(settings, message):
     def folder(settings):
         return ModelFolder(Path("here"), Card("t", "t", "1", "-", "-", {}, settings=settings), "0")

@@ -322,21 +322,18 @@ def test_a_copy_that_differs_from_its_card_is_no_model(models, monkeypatch, caps
     assert not (models / "relevance").exists()
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["hf:Team/Tiny@main", "--licence", "MIT"], "all 40 of its hexadecimal digits"),
-        ([REFERENCE[:-1], "--licence", "MIT"], "all 40 of its hexadecimal digits"),
-        ([REFERENCE, "--licence", "MIT", "--file", "../../x"], "no path of a file"),
-        ([REFERENCE, "--licence", "MIT", "--file", "/etc/hosts"], "no path of a file"),
-        (["{gguf}"], "--licence Apache-2.0"),
-        (["{gguf}", "--licence", "MIT", "--name", "../x"], "is not a model name"),
-        (["{gguf}", "--licence", "MIT", "--name", "x" * 65], "is not a model name"),
-        (["{gguf}", "--licence", "MIT", "--name", "mine"], "grice models rm mine"),
-        (["{gguf}", "--licence", "MIT"], "cut off"),
-        (["nothing.txt", "--licence", "MIT"], "not a model source"),
-    ],
-)
+@pytest.mark.parametrize(("words", "message"), [
+    (["hf:Team/Tiny@main", "--licence", "MIT"], "all 40 of its hexadecimal digits"),
+    ([REFERENCE[:-1], "--licence", "MIT"], "all 40 of its hexadecimal digits"),
+    ([REFERENCE, "--licence", "MIT", "--file", "../../x"], "no path of a file"),
+    ([REFERENCE, "--licence", "MIT", "--file", "/etc/hosts"], "no path of a file"),
+    (["{gguf}"], "--licence Apache-2.0"),
+    (["{gguf}", "--licence", "MIT", "--name", "../x"], "is not a model name"),
+    (["{gguf}", "--licence", "MIT", "--name", "x" * 65], "is not a model name"),
+    (["{gguf}", "--licence", "MIT", "--name", "mine"], "grice models rm mine"),
+    (["{gguf}", "--licence", "MIT"], "cut off"),
+    (["nothing.txt", "--licence", "MIT"], "not a model source"),
+])  # fmt: skip
 def test_a_source_that_cannot_be_added_leaves_nothing(
     relevance, models, tmp_path, capsys, monkeypatch, words, message
 ):

@@ -138,14 +138,11 @@ def test_spans_come_from_the_cache_as_they_were(folder):
     assert head.tag(["B I . ? I"]) == first
 
 
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"start": [0.0]}, "settings.start: expected `array` of length >= 3"),
-        ({"transitions": [0.0]}, "settings.transitions: expected `array` of length >= 9"),
-        ({"reach": "two"}, "settings.reach"),
-    ],
-)
+@pytest.mark.parametrize(("changed", "message"), [
+    ({"start": [0.0]}, "settings.start: expected `array` of length >= 3"),
+    ({"transitions": [0.0]}, "settings.transitions: expected `array` of length >= 9"),
+    ({"reach": "two"}, "settings.reach"),
+])  # fmt: skip
 def test_a_card_that_does_not_fit_is_refused(changed, message):
     with pytest.raises(ModelFolderError, match=message):
         stated(SETTINGS | changed)

@@ -216,6 +216,14 @@ def note(message: str) -> None:
         warn(message)
 
 
+def confirmed(question: str) -> bool:
+    """Return whether a person at the terminal agrees; False where nobody can be asked."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return False
+    warn(f"{question} [y/N]")
+    return sys.stdin.readline().strip().casefold() in ("y", "yes")
+
+
 def open_streams() -> None:
     r"""Make the standard streams safe when closed or not UTF-8.
 

@@ -108,6 +108,7 @@ class MetricAudit(msgspec.Struct, frozen=True):
     deviation: float | None = None  # mean over replies, of repeated ratings
     changed: Estimate | None = None  # share of replies with another rating in a repeated request
     verdict: str = ""
+    trusted: bool = False  # whether it is shown to agree with people better than the baseline
 
 
 class AuditResult(msgspec.Struct, frozen=True):
@@ -117,6 +118,7 @@ class AuditResult(msgspec.Struct, frozen=True):
     items: int
     source: str
     metrics: tuple[MetricAudit, ...]
+    conclusion: str
     usage: tuple[Usage, ...]
     version: str
 
@@ -153,9 +155,17 @@ def audit(
         if row.metric in ASPECTS:
             fields |= _order(loaded, items) | _spread(loaded, items, repeats) | {"judge": True}
         row = replace(row, **fields)
-        rows.append(replace(row, verdict=verdict(row, len(items))))
-    usage = grader.usage
-    return AuditResult(reference, len(items), SOURCE, tuple(rows), usage, grice.__version__)
+        trusted = not _doubt(row, len(items))
+        rows.append(replace(row, verdict=verdict(row, len(items)), trusted=trusted))
+    return AuditResult(
+        reference,
+        len(items),
+        SOURCE,
+        tuple(rows),
+        conclusion(reference, [row for row in rows if row.verdict]),
+        grader.usage,
+        grice.__version__,
+    )
 
 
 def _measured(
@@ -294,6 +304,34 @@ def _data(name: str) -> str:
 
 def verdict(row: MetricAudit, items: int) -> str:
     """Describe the result of the audit of a metric in words."""
+    if doubt := _doubt(row, items):
+        return doubt
+    limits = list(_limits(row))
+    but = f", but not {', nor '.join(limits)}" if limits else "; no bias was found"
+    return f"{row.metric} can be trusted to rank replies ({_agreement(row)}){but}."
+
+
+def conclusion(reference: str, rows: Sequence[MetricAudit]) -> str:
+    """Return one sentence: whether a judge may be believed, and for which aspects."""
+    trusted = [row for row in rows if row.trusted]
+    doubtful = ", ".join(row.metric for row in rows if not row.trusted)
+    if not trusted:
+        return f"In short: {reference} may not be believed for {doubtful} on this evidence."
+    within = " within the limits above" if any(any(_limits(row)) for row in trusted) else ""
+    names = ", ".join(row.metric for row in trusted)
+    but = f", and not for {doubtful}" if doubtful else ""
+    return f"In short: {reference} may be believed to rank replies by {names}{within}{but}."
+
+
+def _agreement(row: MetricAudit) -> str:
+    assert row.spearman is not None
+    agreement = f"Spearman {with_interval(row.spearman, '+.2f')} on {row.judged} replies"
+    gain = f", {with_interval(row.gain, '+.2f')} over {BASELINE}" if row.gain else ""
+    return agreement + gain
+
+
+def _doubt(row: MetricAudit, items: int) -> str:
+    """Return why a metric is not shown to agree with people; empty if it is."""
     name = row.metric
     if name == BASELINE:
         return f"{name} is the trivial baseline: it measures only the length of a reply."
@@ -302,19 +340,16 @@ def verdict(row: MetricAudit, items: int) -> str:
         return f"Not enough scores to say whether {name} can be trusted: {judged}."
     if row.spearman is None:
         return f"{name} cannot be trusted: it gives all {row.judged} replies the same score."
-    agreement = f"Spearman {with_interval(row.spearman, '+.2f')} on {row.judged} replies"
+    agreement = _agreement(row)
     if row.spearman.side(0) != "above":
         shown = f"no agreement with people is shown ({agreement})"
         return f"{name} cannot be trusted on this evidence: {shown}."
     if row.gain is None:
         return f"{name} agrees with people ({agreement}); no baseline was measured."
-    agreement += f", {with_interval(row.gain, '+.2f')} over {BASELINE}"
     if row.gain.side(0) != "above":
         shown = f"no better agreement with people is shown ({agreement})"
         return f"{name} cannot be trusted more than a reply's length: {shown}."
-    limits = list(_limits(row))
-    but = f", but not {', nor '.join(limits)}" if limits else "; no bias was found"
-    return f"{name} can be trusted to rank replies ({agreement}){but}."
+    return ""
 
 
 def _limits(row: MetricAudit) -> Iterator[str]:

@@ -216,11 +216,12 @@ def rate(
     system = Message("system", f"{RULES}\n\n{aspect.guideline}\n\n{RATE}")
     requests = [
         ChatRequest((system, Message("user", _escaped_json(item))), temperature, seed)
-        for item in items
         for seed in range(repeats)
+        for item in items
     ]
     answers = chat.answers(requests, Rating)
-    groups = (answers[start : start + repeats] for start in range(0, len(answers), repeats))
+    # Repeats of an item are apart: one that cannot be answered does not end the run alone.
+    groups = (answers[place :: len(items)] for place in range(len(items)))
     return [
         Rated(
             tuple(answer for answer in group if isinstance(answer, Rating)),

@@ -50,7 +50,7 @@ FATAL = {
 """Advice by status for errors that every request would have."""
 MAX_BYTES = 1 << 22  # bytes of an answer that are read, unpacked
 PATIENCE = 10  # time for a whole answer, in timeouts
-MAX_MISSES = 16  # requests in a row without an answer that can be parsed, after which the run ends
+MAX_MISSES = 16  # unreadable answers in a row, repeated requests too, after which the run ends
 QUOTED, SHOWN = 200, 80
 """Characters quoted of an answer that cannot be parsed: where the run ends, and for one item."""
 PER_MESSAGE, CHARACTERS, LIKELY_ANSWER = 8, 4, 80
@@ -301,7 +301,9 @@ class EndpointChat:
                 answer = self._parse(self._post(body), request, reader, max_tokens)
             except _FailedError as error:
                 reason = str(error)
-                unparsed += error.kind == "unusable"
+                if error.kind == "unusable":
+                    unparsed += 1
+                    self._miss(error)
                 failed += error.kind in ("busy", "unreachable")
                 if error.kind == "refused":
                     is_last = not self._adapt(
@@ -311,7 +313,7 @@ class EndpointChat:
                     options = self._options
                     is_last = failed >= options.attempts or unparsed >= options.parse_attempts
                 if is_last:
-                    return self._miss(error, failed if error.kind != "unusable" else unparsed)
+                    return self._give_up(error, failed if error.kind != "unusable" else unparsed)
                 self._counter.add(self._usage, repeated=reason)
                 if error.kind in ("busy", "unreachable"):
                     self._pause(failed, error.wait)
@@ -420,29 +422,37 @@ class EndpointChat:
         if self._ended.is_set():
             raise _EndedError
 
-    def _miss(self, error: _FailedError, times: int) -> Unanswered:
+    def _give_up(self, error: _FailedError, times: int) -> Unanswered:
+        if error.kind == "busy":
+            self._miss(error)
         self._counter.add(self._usage, unanswered=str(error))
         if error.kind == "refused":
             return Unanswered(f"{self._shown}: {error}")
+        if error.kind == "unreachable":
+            raise self._stopped(
+                f"it cannot be reached ({error}); start it, or give another address"
+            )
+        shown = f" ({shortened(repr(error.text), SHOWN)})" if error.text else ""
+        return Unanswered(f"{self._shown}: {error}{shown}, {times} times")
+
+    def _miss(self, error: _FailedError) -> None:
+        """Count an answer that cannot be used; the run ends at :data:`MAX_MISSES` in a row."""
         with self._lock:
             self._missed += 1
-            is_last = self._missed >= MAX_MISSES
-        if error.kind != "unreachable" and not is_last:
-            shown = f" ({shortened(repr(error.text), SHOWN)})" if error.text else ""
-            return Unanswered(f"{self._shown}: {error}{shown}, {times} times")
-        if error.kind == "unreachable":
-            problem = f"it cannot be reached ({error}); start it, or give another address"
-        else:
-            problem = (
-                f"no answer of the model {self._model!r} to {MAX_MISSES} requests in a row can be "
-                f"used ({error}, {times} times)"
-            )
-            if error.text:
-                last = error.text[:QUOTED]
-                problem += f"; the last one: {last!r}; name a model that answers with JSON"
-        raise StoppedError(
-            f"{self._url}: {problem}; answers are cached, and the same command resumes"
+            if self._missed < MAX_MISSES:
+                return
+        self._counter.add(self._usage, unanswered=str(error))
+        problem = (
+            f"{MAX_MISSES} requests in a row to {self._model!r} had no usable answer ({error})"
         )
+        if error.kind == "unusable":
+            received = f"received last: {error.text[:QUOTED]!r}" if error.text else "it was empty"
+            problem += f"; {received}; name a model that follows instructions and answers with JSON"
+        raise self._stopped(problem)
+
+    def _stopped(self, problem: str) -> StoppedError:
+        again = "answers are cached, and the same command resumes"
+        return StoppedError(f"{self._url}: {problem}; {again}")
 
 
 def _judged_texts(request: ChatRequest) -> Iterator[str]:

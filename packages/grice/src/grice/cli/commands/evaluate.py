@@ -24,6 +24,7 @@ from grice.cli.output import (
     INVOCATION,
     PARTIAL,
     Output,
+    confirmed,
     listing,
     note,
     show,
@@ -201,7 +202,7 @@ def _bounds(estimate: Estimate) -> str:
 
 
 LOCAL = ("relevance", "engagement", "commonsense")  # shipped metrics that judge replies
-UNLIMITED = 500  # largest number of requests of an audit without --limit-requests
+UNLIMITED = 500  # largest number of requests that an audit sends without asking
 LEGEND = (
     "Spearman: agreement with people; log_length is a trivial baseline",
     "padding: change of the score by words without content; above 0 is verbosity bias",
@@ -216,6 +217,7 @@ def audit(
     metrics: Names = (),
     items: Count = 50,
     repeats: Count = 3,
+    yes: bool = False,
     endpoints: Endpoints,
     mode: Literal["fast", "exact"] = "fast",
     cache: Path | None = None,
@@ -228,6 +230,7 @@ def audit(
         metrics: those of the judge or the preset that judge replies, by default
         items (N): rated replies, of the 100 that ship
         repeats (N): how often each request to a judge is repeated
+        yes: send more than 500 requests without a question
         output (OUT.json): all figures as one JSON object
     """
     from grice.evaluation.audit import BASELINE, audit, rated_replies
@@ -253,11 +256,12 @@ def audit(
             for line in planned:
                 note(f"to be sent: {line}")
             count = sum(each.requests for each in usage)
-            if count > UNLIMITED and endpoints.limit_requests is None:
+            agreed = yes or count <= UNLIMITED or endpoints.limit_requests is not None
+            if not (agreed or confirmed(f"send {plural(count, 'request')} to {reference}?")):
                 raise InputError(
                     f"{reference}: an audit of {plural(count, 'request')} was not sent: above "
-                    f"{UNLIMITED} give --limit-requests N; --items N and --metrics NAME make it "
-                    "smaller"
+                    f"{UNLIMITED} give --yes or --limit-requests N; --items N and --metrics NAME "
+                    "make it smaller"
                 )
             grader = stack.enter_context(loaded(terms=client_options(endpoints)))
         elif endpoints.dry_run:
@@ -320,7 +324,8 @@ def _audit_view(result: AuditResult) -> View:
     yield Lines(LEGEND, style="dim")
     for usage in result.usage:
         yield Lines(usage_lines([usage], planned=False))
-    yield Lines((row.verdict for row in result.metrics if row.verdict), style="bold")
+    yield Lines(row.verdict for row in result.metrics if row.verdict)
+    yield Lines([result.conclusion], style="bold")
 
 
 def _judges_view(judges: Sequence[MetricAudit]) -> Iterator[Lines | Table]:
