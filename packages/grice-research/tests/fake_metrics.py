@@ -77,12 +77,20 @@ class FakeContext:
     def load(self, reference):
         return Letters()
 
+    def fingerprint(self, reference):
+        return f"{reference.partition(':')[2]}@0a1b2c3d"
+
 
 def packed(path, rows):
     """Write JSON lines, gzipped."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(gzip.compress("\n".join(map(json.dumps, rows)).encode()))
     return path
+
+
+def gap_of(row, baseline):
+    """Return how far a row is above a trivial baseline."""
+    return next(gap.value for gap in row.gaps if gap.baseline == baseline)
 
 
 def by_measure(rows):

@@ -1,8 +1,10 @@
 from collections import Counter
 
 import pytest
+from msgspec.structs import replace
 
-from fake_metrics import FakeContext, TurnMetric, ValueMetric, by_measure, figure_of, packed
+from fake_metrics import FakeContext, TurnMetric, ValueMetric, by_measure, figure_of, gap_of, packed
+from grice.errors import InputError
 from grice_research.benches import damaged, minimal_pairs, planted_flaws
 from grice_research.benches._turns import FETCHED, shipped_metrics
 from grice_research.benches.minimal_pairs import ALL, MinimalPair
@@ -41,10 +43,9 @@ def test_the_share_of_originals_that_score_higher(tmp_path):
     assert by_row["turn_count", every].value == 0.5
     assert by_row["turn_count", f"{damaged.SET}:cut"].value == 1.0
     assert by_row["turn_count", f"{damaged.SET}:repeated"].value == 0.0
-    gaps = [row for row in rows if row.baseline]
-    assert {row.on for row in gaps} == {f"{damaged.SET}:every kind"}
-    assert {row.baseline for row in gaps} == set(BASELINES["dialogue"])
-    assert {row.value for row in gaps} == {0.5}
+    assert {row.on for row in rows if row.gaps} == {every}
+    gaps = {gap.baseline: gap.value for gap in by_row["coherence", every].gaps}
+    assert gaps == dict.fromkeys(BASELINES["dialogue"], 0.5)
 
 
 def test_a_perfect_order_reads_flawed_replies_alone():
@@ -63,7 +64,7 @@ def test_a_perfect_order_reads_flawed_replies_alone():
     for name in ("cosine_own_turns", "position"):
         assert rows[name, "AUC"].kind == "baseline"
         assert rows[name, "AUC"].value < 0.9
-    assert rows["review-small less position", "difference of AUC"].value > 0.1
+    assert gap_of(rows["review-small", "AUC"], "position") > 0.1
     assert rows["random order", "lift of the first 20 %"].value == 1.0
 
 
@@ -107,14 +108,26 @@ def test_the_good_reply_must_score_higher_and_ties_count_half(rows):
     share = figure_of(rows, "coherence", "share right", ALL)
     assert (share.value, share.n) == (pytest.approx(0.5), 3)
     signature = figure_of(rows, "relevance", "share right", ALL).signature
-    assert signature == "relevance:1|mode:fast|on:minimal_pairs"
+    assert signature.startswith("relevance:1|mode:fast|on:minimal_pairs@")
     shorter = figure_of(rows, "bad at least as long", "share right", ALL)
     assert shorter.value == pytest.approx(2 / 3)
     assert shorter.kind == "baseline"
     own = figure_of(rows, "cosine_own_turns", "share right", "time")
     assert own.value == 0.5, "nobody said anything before"
-    gap = figure_of(rows, "relevance less cosine_last_turn", "difference of share right", ALL)
-    assert gap.value == 0.0
+    right = figure_of(rows, "relevance", "share right", ALL)
+    assert gap_of(right, "cosine_last_turn") == 0.0
+
+
+def test_a_score_that_failed_stops_the_bench_and_is_no_tie(monkeypatch):
+    monkeypatch.setattr(minimal_pairs, "read_pairs", lambda: PAIRS)
+
+    class Failing(ValueMetric):
+        def score(self, talks):
+            scores = list(super().score(talks))
+            yield from (replace(each, value=None, status="failed", reason="no") for each in scores)
+
+    with pytest.raises(InputError, match="coherence failed on 0-good: no"):
+        list(minimal_pairs.measure(FakeContext(lambda name: Failing(name, letters))))
 
 
 def test_every_default_metric_is_measured_or_named_if_its_model_was_not_fetched(rows):

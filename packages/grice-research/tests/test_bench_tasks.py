@@ -96,31 +96,20 @@ def test_contrasting_sentences_are_scored_beside_halves_and_swaps(bench):
     for measure in ("match_first", "match_exclusive", "coverage", "bleu4", "rouge2", "rouge_l",
                     "meteor", "cider_d"):  # fmt: skip
         assert value(rows, "reference", measure) == pytest.approx(1)
-        assert value(rows, "reference", f"{measure} on GEO pairs") == pytest.approx(1)
         assert rows["reference", measure]["n"] == 4
-        assert rows["reference", f"{measure} on TEMP pairs"]["n"] == 2
     # An exchanged place or month leaves one of the two sentences' keywords in its place.
     assert value(rows, "swapped reference", "match_first") == pytest.approx(1 / 2)
     assert value(rows, "swapped reference", "coverage") == 1
     assert value(rows, "halved keywords", "bleu4") == pytest.approx(0, abs=1e-6)
-    whole = value(rows, "plausibility", "swap_detection")
-    sides = [value(rows, "plausibility", f"swap_detection on {kind} pairs")
-             for kind in ("GEO", "TEMP")]  # fmt: skip
-    assert whole == pytest.approx(sum(sides) / 2)
+    assert rows["plausibility", "swap_detection"]["n"] == 4
 
 
 def test_the_steps_to_contrasting_sentences_are_compared_with_what_was_released(bench):
     rows = bench("situatedgen")
-    # Three of five yes/no questions were released with the plain rule's statement; claims are
-    # their own.
+    # Three of five yes/no questions were released with the plain rule's statement.
     assert value(rows, "pipeline", "statements_equal on yes/no") == pytest.approx(3 / 5)
-    both = rows["pipeline", "statements_equal on yes/no and true/false"]
-    assert (both["value"], both["n"]) == (pytest.approx(8 / 10), 10)
-    lengths = {name: rows["pipeline", f"statements_rouge_l on {name}"]["n"]
-               for name in ("commonsenseqa", "arc", "multiple choice")}  # fmt: skip
-    assert lengths == {"commonsenseqa": 5, "arc": 5, "multiple choice": 10}
-    for source in made_tasks.SOURCES:
-        assert value(rows, "pipeline", f"context_f1 on {source}") > 0.8
+    assert rows["pipeline", "statements_rouge_l on multiple choice"]["n"] == 10
+    assert value(rows, "pipeline", "context_f1") > 0.8
 
 
 @pytest.mark.parametrize("name", MADE)

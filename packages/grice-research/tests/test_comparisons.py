@@ -19,6 +19,7 @@ from grice_research.comparisons import (
     summed_up,
     verdict_on,
 )  # fmt: skip
+from grice_research.figures import Gap
 from grice_research.runs import read_runs
 
 RESULTS = Path(__file__).parents[3] / "docs" / "results"
@@ -115,19 +116,16 @@ def test_nothing_is_held_against_what_is_surely_above_chance_and_baseline(value,
     assert (sentences[0] == "No limit found by what was measured.") == surely
 
 
-def test_rows_that_declare_a_metric_and_a_baseline_are_comparisons():
+def test_rows_of_a_metric_with_gaps_are_comparisons():
     def figure(row, measure, value, **more):
         return made_figure(row, "relevance:2|mode:exact|on:set", on="set:overall",
                            measure=measure, value=value, **more)  # fmt: skip
 
-    length = {"metric": "relevance", "baseline": "log_length"}
+    gaps = (Gap("log_length", -0.3, -0.4, -0.2, 0.9), Gap("not recorded", 0.1, 0.0, 0.2))
     of_runs = limits_of([made_run(
-        figure("relevance", "spearman", 0.2, metric="relevance"),
+        figure("relevance", "spearman", 0.2, metric="relevance", gaps=gaps),
         figure("log_length", "spearman", 0.5),
-        figure("relevance less log_length", "difference of spearman", -0.3, **length),
-        figure("relevance", "spearman with log_length", 0.9, **length),
-        figure("engagement less log_length", "difference of spearman", -0.3,
-               **length | {"metric": "engagement"}),
+        figure("engagement", "lift", 0.2, metric="engagement", gaps=gaps),
         figure("commonsense", "spearman", 0.1),
     )])  # fmt: skip
     assert set(of_runs.metrics) == {"relevance"}

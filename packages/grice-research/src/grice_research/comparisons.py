@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from grice_research.figures import DIFFERENCE, LIKENESS
+from grice.metrics.registry import find_metrics
 from grice_research.pages import changes
 from grice_research.runs import Run
 
@@ -27,6 +27,8 @@ TRIVIAL = "a trivial baseline itself"
 AREA = "AUC"  # the measure of how a metric tells turns that people marked from others
 RIGHT = "share right"  # the measure of how often it scores an original above its damaged version
 CHANCES = {AREA: 0.5, RIGHT: 0.5}  # value of chance by measure; a correlation has 0
+COMPARED = (AREA, RIGHT, "spearman")  # measures that show limits
+NAMED = "the turns that its evidence names"  # how a metric of whole conversations sees marked turns
 ALIKE = 0.8
 """From this Spearman correlation on, by the median set, a metric is said to rank as a baseline."""
 
@@ -291,33 +293,31 @@ def limits_of(runs: Sequence[Run]) -> Recorded:
 
 def _compared(run: Run) -> Iterator[tuple[str, Comparison, str]]:
     """Yield the comparisons of a run, each with its metric and the signature of that."""
-    values = {(figure.row, figure.on, figure.measure): figure for figure in run.figures}
-    for gap in run.figures:
-        if not gap.baseline or not gap.measure.startswith(DIFFERENCE):
+    known = find_metrics().metrics
+    values = {(figure.row, figure.on, figure.measure): figure.value for figure in run.figures}
+    for own in run.figures:
+        if not own.metric or own.measure not in COMPARED or None in (own.low, own.high, own.n):
             continue
-        measure = gap.measure.removeprefix(DIFFERENCE)
-        own = values.get((gap.metric, gap.on, measure))
-        other = values.get((gap.baseline, gap.on, measure))
-        if own is None or other is None or other.value is None:
-            continue
-        alike = values.get((gap.metric, gap.on, f"{LIKENESS}{gap.baseline}"))
-        numbers = (own.value, own.low, own.high, gap.value, gap.low, gap.high)
-        if own.n is None or None in numbers:
-            continue
-        value, low, high, *bounds = (round(float(number or 0.0), 4) for number in numbers)
-        comparison = Comparison(
-            on=own.on.replace(":overall", ""),
-            measure=own.measure,
-            value=value,
-            low=low,
-            high=high,
-            n=own.n,
-            baseline=gap.baseline,
-            of_baseline=round(other.value, 4),
-            gap=(bounds[0], bounds[1], bounds[2]),
-            alike=None if alike is None or alike.value is None else round(alike.value, 4),
-            note=gap.why,
-            command=run.command,
-            trained=own.trained,
-        )
-        yield gap.metric, comparison, own.signature.partition("|on:")[0]
+        whole = own.metric in known and known[own.metric].judges == "conversation"
+        value, low, high = (round(float(each or 0.0), 4) for each in (own.value, own.low, own.high))
+        for gap in own.gaps:
+            other = values.get((gap.baseline, own.on, own.measure))
+            if other is None:
+                continue
+            difference, least, most = (round(each, 4) for each in gap[1:4])
+            comparison = Comparison(
+                on=own.on.replace(":overall", ""),
+                measure=own.measure,
+                value=value,
+                low=low,
+                high=high,
+                n=own.n or 0,
+                baseline=gap.baseline,
+                of_baseline=round(other, 4),
+                gap=(difference, least, most),
+                alike=None if gap.alike is None else round(gap.alike, 4),
+                note=NAMED if whole and own.measure == AREA else "",
+                command=run.command,
+                trained=own.trained,
+            )
+            yield own.metric, comparison, own.signature.partition("|on:")[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Callable, Collection, Mapping, Sequence
+from hashlib import sha256
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
@@ -19,10 +20,8 @@ from grice.scoring.api import Grader
 from grice.stats import (
     compare_correlations,
     correlation,
-    correlation_within,
     leave_one_annotator_out,
     mean,
-    system_level,
 )
 from grice.stats.estimate import Estimate
 from grice.stats.inputs import Floats
@@ -58,8 +57,8 @@ def released(source: str, rated: Rated, folder: Path) -> list[float | None]:
         scores = _deam(rated.set.name, folder)
     elif kind == "scores":
         scores = _scores(rated.set.name, name, folder)
-    elif kind in ("gpt4", "gpt4_first"):
-        scores = _gpt4(rated.set.name, name, folder, first=kind == "gpt4_first")
+    elif kind == "gpt4":
+        scores = _gpt4(rated.set.name, name, folder)
     else:
         raise InputError(f"no released scores are named {source!r}")
     return [scores.get(id_) for id_ in ids]
@@ -98,14 +97,14 @@ def _scores(data: str, name: str, folder: Path) -> dict[str, float]:
     return known[data][name]
 
 
-def _gpt4(data: str, name: str, folder: Path, *, first: bool) -> dict[str, float]:
+def _gpt4(data: str, name: str, folder: Path) -> dict[str, float]:
     known = msgspec.json.decode(_content(folder, GPT4), type=dict[str, list[dict[str, object]]])
     means = {}
     for entry in known.get(data, ()):
         samples = entry.get(name)
         listed = samples if isinstance(samples, list) else []
         given = [sample for sample in listed if isinstance(sample, int | float)]
-        if given := given[:1] if first else given:
+        if given:
             means[str(entry["id"])] = sum(given) / len(given)
     if not means:
         raise InputError(f"{GPT4}: nothing on {name!r} of {data}")
@@ -140,19 +139,9 @@ def paired_difference(
     return compared.comparisons[0].difference
 
 
-def _correlated(scope: str, kind: Correlation) -> Measure:
-    """Return a measure: over all items, the mean over contexts, or that of the systems' means."""
-
+def _correlated(kind: Correlation) -> Measure:
     def measure(values: Values, rated: Rated, aspect: str) -> Estimate:
-        human = rated.human(aspect)
-        if scope == "within":
-            contexts = [item.group for item in rated.items]
-            return correlation_within(values, human, contexts, kind=kind)
-        if scope == "":
-            return correlation(values, human, kind=kind, groups=rated.groups)
-        named = [(i, item.system) for i, item in enumerate(rated.items) if item.system is not None]
-        mine, other = ([column[i] for i, _ in named] for column in (values, human))
-        return system_level(mine, other, [name for _, name in named], kind=kind).correlation
+        return correlation(values, rated.human(aspect), kind=kind, groups=rated.groups)
 
     return measure
 
@@ -180,15 +169,13 @@ def _cosine(values: Values, rated: Rated, aspect: str) -> Estimate:
     return estimate(resample(statistic, len(x)), what="cosine, ratings scaled to 0..1")
 
 
-MEASURES: dict[str, Measure] = {
-    f"{scope} {kind}".strip(): _correlated(scope, kind)
-    for scope in ("", "within", "system")
-    for kind in get_args(Correlation)
-} | {"cosine": _cosine}
+MEASURES: dict[str, Measure] = {kind: _correlated(kind) for kind in get_args(Correlation)} | {
+    "cosine": _cosine
+}
 """Measures of one score per item, by the name that tables give them."""
 
 
-PEOPLE = ("judges", "one judge", "ratings", "reply words")  # sources of figures that need no metric
+PEOPLE = ("judges", "ratings", "reply words")  # sources of figures that need no metric
 
 
 def of_people(source: str, measure: str, rated: Rated, aspect: str) -> Estimate:
@@ -197,8 +184,6 @@ def of_people(source: str, measure: str, rated: Rated, aspect: str) -> Estimate:
         return mean(rated.human(aspect))
     if source == "reply words":
         return mean([float(len(item.conversation.turns[-1].text.split())) for item in rated.items])
-    if source == "one judge":
-        return leave_one_annotator_out([item.ratings[aspect] for item in rated.items])
     first, joined, second = aspect.partition(" and ")
     if joined:
         return _single_ratings(rated, first, second)
@@ -259,6 +244,13 @@ class BenchContext:
         if self._folder is None:
             raise InputError("no data folder is named; give --data DIR or set GRICE_DATA")
         return self._folder
+
+    def digest(self, place: str) -> str:
+        """Return the name of a file or folder of the data folder with a hash of its content."""
+        start = self.folder / place
+        files = sorted(start.rglob("*")) if start.is_dir() else [start]
+        content = sha256(b"".join(file.read_bytes() for file in files if file.is_file()))
+        return f"{start.name.partition('.')[0]}@{content.hexdigest()[:8]}"
 
     def models(self) -> ModelLoader:
         """Return what opens models."""

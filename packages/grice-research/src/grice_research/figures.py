@@ -7,7 +7,7 @@ that has nothing printed beside it, or that was not measured, has none.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, NamedTuple, TypeAlias, get_args
 
 import msgspec
 
@@ -42,8 +42,22 @@ def legend() -> list[str]:
 
 
 Kind: TypeAlias = Literal["printed", "ours", "baseline"]
-DIFFERENCE, LIKENESS = "difference of ", "spearman with "
-"""How measures begin that compare two scores of the same items, and not one with people."""
+
+
+class Gap(NamedTuple):
+    """Value of a row less that of a trivial baseline on the same items, with its interval."""
+
+    baseline: str
+    value: float
+    low: float
+    high: float
+    alike: float | None = None  # spearman correlation of the two scores, if it was measured
+
+
+def gap_to(baseline: str, difference: Estimate, alike: float | None = None) -> Gap:
+    """Return a paired difference as the gap to a trivial baseline."""
+    low, high = difference.interval or (difference.value, difference.value)
+    return Gap(baseline, difference.value, low, high, alike)
 
 
 class Figure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -70,9 +84,7 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     difference: tuple[float, float, float] | None = None
     """The value less that of the released scores of ``beside`` on the same items, with bounds."""
     metric: str = ""  # the metric whose limits it shows, with its default settings
-    baseline: str = ""
-    """The trivial baseline that the metric is compared with on the same items; then the measure
-    begins with :data:`DIFFERENCE` (metric less baseline) or :data:`LIKENESS`."""
+    gaps: tuple[Gap, ...] = ()  # to each trivial baseline
     trained: float = 0.0  # share of the texts that a model of the metric was trained or chosen on
     date: str = ""  # day of the measurement, if it is older than the run it is recorded with
 
@@ -100,7 +112,7 @@ def figure(
     why: str = "",
     signature: str = "",
     metric: str = "",
-    baseline: str = "",
+    gaps: tuple[Gap, ...] = (),
     trained: float = 0.0,
 ) -> Figure:
     """Return a figure of the bench of a task; without an estimate nobody can check it."""
@@ -115,7 +127,7 @@ def figure(
         why=why,
         rounding=0.0 if published is None else 0.005,
         metric=metric,
-        baseline=baseline,
+        gaps=gaps,
         trained=round(trained, 4),
     )
     if estimate is not None:

@@ -26,7 +26,6 @@ FOLDER = re.compile(r"(?<![\w.-])([a-z0-9][\w.-]*)@([0-9a-f]{8})(?![0-9a-f])")
 DATA = re.compile(r"\|on:[^|+]*")
 ON = re.compile(r"\|on:(\w+)(@[0-9a-f]{8})?(?![\w@])")
 """A set, and the hash of its content if it was recorded."""
-LESS = " less "
 FIRST = re.compile(r"[a-z_]+")
 
 
@@ -88,53 +87,38 @@ def outdated(
 ) -> dict[Figure, tuple[Change, ...]]:
     """Return the outdated figures of a run, each with what differs from what ships.
 
-    A figure without a signature has those of its row: a difference, those of its two rows. One of
-    ours that has none either, though its row names a metric, is of an unknown version. One of an
-    earlier run, whose set had other content than that of the last run, is outdated as well.
+    One of ours without a signature, though its row names a metric, is of an unknown version. One
+    of an earlier run, whose set had other content than that of the last run, is outdated as well.
     """
     versions = (ships or shipped()).versions
     last = [each.signature for each in figures if not each.date]
     sets = {name: digest for text in last for name, digest in ON.findall(text) if digest}
-    by_row: dict[tuple[str, str], dict[str, None]] = {}
-    for figure in figures:
-        if figure.signature:
-            for on in (figure.on, ""):
-                by_row.setdefault((figure.row, on), {})[figure.signature] = None
     found = {}
     for figure in figures:
-        signatures = [figure.signature] if figure.signature else _of_rows(figure, by_row)
-        differ = dict.fromkeys(each for text in signatures for each in changes(text, ships))
-        for name, digest in (pair for text in signatures for pair in ON.findall(text)):
+        differ = dict.fromkeys(changes(figure.signature, ships))
+        for name, digest in ON.findall(figure.signature):
             if figure.date and sets.get(name, digest) != digest:
                 differ[Change(f"{name}{digest}", f"{name}{sets[name]}")] = None
         named = FIRST.match(figure.metric or figure.row)
-        if not signatures and figure.kind == "ours" and named and named[0] in versions:
+        if not figure.signature and figure.kind == "ours" and named and named[0] in versions:
             differ[Change(f"{named[0]} {UNKNOWN}", f"{named[0]} {versions[named[0]]}")] = None
         if differ:
             found[figure] = tuple(differ)
     return found
 
 
-def due(runs: Sequence[Run], *, complete: bool) -> list[str]:
+def due(runs: Sequence[Run], at_hand: Container[str], *, complete: bool) -> list[str]:
     """Return the benches with outdated figures, the cheapest first.
 
-    A figure with a day of its own could not be measured in the last run, for a model or a data set
-    was missing: it counts only if all models are there (``complete``).
+    A figure with a day of its own was not measured in the last run. It counts if its row is of a
+    metric ``at_hand``; others need a model or a data set, and count if all models are there.
     """
-    old = [
-        run for run in runs if any(complete or not figure.date for figure in outdated(run.figures))
-    ]
+
+    def is_due(figure: Figure) -> bool:
+        return complete or not figure.date or figure.row in at_hand
+
+    old = [run for run in runs if any(map(is_due, outdated(run.figures)))]
     return [run.bench for run in sorted(old, key=lambda run: (run.seconds, len(run.figures)))]
-
-
-def _of_rows(figure: Figure, by_row: Mapping[tuple[str, str], Mapping[str, None]]) -> Sequence[str]:
-    """Return the signatures of the rows that a figure without one is of."""
-    names = [figure.row] if (figure.row, "") in by_row else figure.row.split(LESS)
-    return [
-        signature
-        for name in names
-        for signature in by_row.get((name, figure.on), by_row.get((name, ""), {}))
-    ]
 
 
 def notice(differ: Iterable[Change], commands: Iterable[str], figures: str) -> str:
@@ -231,7 +215,8 @@ def bench_page(run: Run, index: str) -> str:
         "",
         *said,
         "Intervals are 95 %. *Printed* is the figure of the source, of our metrics that of the row "
-        "they are set beside. Rows in italics are trivial baselines.",
+        "they are set beside. Rows in italics are trivial baselines; the best one of a row is that "
+        "of the highest value on the same items.",
         "",
         *(line for table in tables for line in _table(run, table, old)),
     ]
@@ -245,15 +230,25 @@ def _table(run: Run, table: str, old: Container[Figure]) -> Iterator[str]:
         note = run.notes[table]
         yield f"{note[0].upper()}{note[1:]}."
         yield ""
-    yield "| row | measure | value | interval | n | printed | verdict |"
-    yield "|---|---|---|---|---|---|---|"
-    for figure in run.figures:
-        if figure.table == table:
-            yield _line(figure, f" {MARK}" if figure in old else "")
+    rows = [figure for figure in run.figures if figure.table == table]
+    # A column that would be empty is left out.
+    heads = {
+        "n": True,
+        "less the best trivial baseline": any(figure.gaps for figure in rows),
+        "printed": any(figure.published is not None for figure in rows),
+        "remarks": True,
+    }
+    shown = [head for head, filled in heads.items() if filled]
+    yield f"| row | measure | value | interval | {' | '.join(shown)} |"
+    yield "|---" * (4 + len(shown)) + "|"
+    for figure in rows:
+        first, *cells = _cells(figure, f" {MARK}" if figure in old else "")
+        kept = (cell for cell, filled in zip(cells[3:], heads.values(), strict=True) if filled)
+        yield f"| {' | '.join((first, *cells[:3], *kept))} |"
     yield ""
 
 
-def _line(figure: Figure, mark: str) -> str:
+def _cells(figure: Figure, mark: str) -> list[str]:
     stars = {"baseline": "*", "ours": "**"}.get(figure.kind, "")
     name = f"{stars}{_cell(figure.row)}{stars}{mark}"
     if figure.beside:
@@ -268,8 +263,13 @@ def _line(figure: Figure, mark: str) -> str:
     share = f"{100 * figure.trained:.1f} % of the texts seen in training"
     parts = [(figure.verdict or "") + (f" ({remark})" if remark else "")]
     parts += [share] * (figure.trained >= 0.0005) + [f"measured {figure.date}"] * bool(figure.date)
+    gap = ""
+    if figure.gaps:
+        best = min(figure.gaps, key=lambda each: each.value)
+        gap = f"{_number(best.value)}, {_number(best.low)} to {_number(best.high)} "
+        gap += f"({_cell(best.baseline)})"
     verdict = "; ".join(filter(None, parts))
-    return f"| {name} | {what} | {value} | {bounds} | {figure.n or ''} | {printed} | {verdict} |"
+    return [name, what, value, bounds, str(figure.n or ""), gap, printed, verdict]
 
 
 def _difference(figure: Figure) -> str:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple, cast
 
 import msgspec
@@ -19,14 +19,15 @@ from grice.models.folder import open_folder
 from grice.models.protocols import Encoder
 from grice.stats.estimate import Estimate
 from grice_research.context import BenchContext, metric_and_preset
-from grice_research.figures import DIFFERENCE, Figure, figure
+from grice_research.figures import Figure, figure, gap_to
 from grice_research.roc import lift_at_random, review_lifts, roc_areas
 
 BASELINES = ("cosine_last_turn", "log_length")
 """Metrics that are trivial baselines of a turn; the others are computed here."""
 OWN_TURNS, POSITION = "cosine_own_turns", "position"
 TRIVIAL = (*BASELINES, OWN_TURNS, POSITION)
-AREA, LIFT = "AUC", "lift of the first 10 %"
+AREA = "AUC"
+LIFTS = {share: f"lift of the first {100 * share:.0f} %" for share in (0.1, 0.2)}
 RANDOM = "random order"
 BY_DEFAULT = "review-small, default metrics"
 """The order of review of a run that names neither metrics nor a preset."""
@@ -150,6 +151,21 @@ def turn_values(
             yield value
 
 
+def values_of(metric: str, scores: Iterable[Score]) -> dict[str, float]:
+    """Return a metric's value by conversation, of which each has one score."""
+    values = {}
+    for score in scores:
+        if score.value is None:
+            raise InputError(f"{metric} failed on {score.conversation}: {score.reason}")
+        values[score.conversation] = score.value
+    return values
+
+
+def digest_of(name: str, talks: Sequence[Conversation]) -> str:
+    """Return the name of a set of conversations with a hash of their content."""
+    return f"{name}@{sha256(msgspec.json.encode(talks)).hexdigest()[:8]}"
+
+
 def own_turn_cosines(context: BenchContext, talks: Sequence[Conversation]) -> Iterator[float]:
     """Yield each target's largest cosine with earlier turns of its speaker; 0 without any."""
     encoder = cast("Encoder", context.models().load("builtin:encoder"))
@@ -177,8 +193,17 @@ class Columns(NamedTuple):
         """Return each score of ours with each trivial baseline."""
         return [(name, other) for name in self.ours for other in TRIVIAL]
 
-    def row(self, name: str, measure: str, estimate: Estimate, on: str, why: str) -> Figure:
-        """Return the row of one of ours, or of a trivial baseline."""
+    def row(
+        self,
+        name: str,
+        measure: str,
+        estimate: Estimate,
+        on: str,
+        why: str,
+        differences: Mapping[tuple[str, str], Estimate] = MappingProxyType({}),
+    ) -> Figure:
+        """Return the row of one of ours, with its gaps, or of a trivial baseline."""
+        gaps = (gap_to(other, gap) for (first, other), gap in differences.items() if first == name)
         return figure(
             row=name,
             measure=measure,
@@ -188,15 +213,9 @@ class Columns(NamedTuple):
             why=why,
             metric=self.ours.get(name, ""),
             signature=self.signatures.get(name, ""),
+            gaps=tuple(gaps),
             trained=self.trained.get(name, 0.0),
         )
-
-    def difference(self, name: str, other: str, measure: str, gap: Estimate, on: str) -> Figure:
-        """Return the row of one of ours less a trivial baseline."""
-        metric = self.ours[name]
-        signature, trained = self.signatures.get(metric, ""), self.trained.get(metric, 0.0)
-        about = partial(figure, on=on, metric=metric, signature=signature, trained=trained)
-        return about(f"{name} less {other}", f"{DIFFERENCE}{measure}", gap, "ours")
 
 
 def turn_columns(
@@ -215,9 +234,11 @@ def turn_columns(
     scored = turn_scores(context, (*ours, *BASELINES), talks)
     values = {name: list(turn_values(name, scores, talks)) for name, scores in scored.items()}
     values |= trivial_orders(context, talks)
-    data = f"{on}@{sha256(msgspec.json.encode(talks)).hexdigest()[:8]}"
+    data = digest_of(on, talks)
     signatures = {name: f"{context.grader(name)[1][name]}|on:{data}" for name in scored}
     trained = {name: context.trained_share(name, seen_as or on) for name in ours}
+    encoder = context.models().fingerprint("builtin:encoder")
+    signatures |= {OWN_TURNS: f"{encoder}|on:{data}", POSITION: f"on:{data}"}
     for name, identity, order in review_values(scored, talks) if orders else ():
         values[name], ours[name] = order, ""
         signatures[name] = f"{identity}|on:{data}"
@@ -241,36 +262,29 @@ def area_rows(
     groups: Sequence[str] | None = None,
     within: tuple[str, Sequence[str]] | None = None,
 ) -> Iterator[Figure]:
-    """Yield the areas of low scores, and those of ours less each trivial baseline.
+    """Yield the areas of low scores, with the gaps of ours to each trivial baseline.
 
     ``within`` names a measure with the strata it is computed in.
     """
     low = columns.low()
-    whole = roc_areas(low, labels, groups=groups, pairs=columns.pairs())
-    by_measure = {AREA: whole.areas}
-    if within:
-        by_measure[within[0]] = roc_areas(low, labels, groups=groups, strata=within[1]).areas
-    for measure, areas in by_measure.items():
-        for name, area in areas.items():
-            yield columns.row(name, measure, area, on, why)
-    for (name, other), gap in whole.differences.items():
-        row = columns.difference(name, other, AREA, gap, on)
-        yield msgspec.structs.replace(row, baseline=other if row.metric else "")
+    for measure, strata in ((AREA, None), *([within] if within else ())):
+        found = roc_areas(low, labels, groups=groups, strata=strata, pairs=columns.pairs())
+        for name, area in found.areas.items():
+            yield columns.row(name, measure, area, on, why, found.differences)
 
 
 def lift_rows(
-    columns: Columns, labels: Sequence[float], on: str, groups: Sequence[str], share: float = 0.1
+    columns: Columns, labels: Sequence[float], on: str, groups: Sequence[str]
 ) -> Iterator[Figure]:
-    """Yield what reading in the order of each score gains, at random, and ours less the trivial."""
-    measure = f"lift of the first {share:.0%}".replace("%", " %")
-    rate = sum(labels) / len(labels)
-    read = review_lifts(columns.low(), labels, groups=groups, pairs=columns.pairs(), share=share)
-    for name, lift in read.lifts.items():
-        yield columns.row(name, measure, lift, on, f"precision {lift.value * rate:.3f}")
-    why = f"precision {rate:.3f}; 95 % of random orders lie within"
-    yield columns.row(RANDOM, measure, lift_at_random(labels, share), on, why)
-    for (name, other), gap in read.differences.items():
-        yield columns.difference(name, other, measure, gap, on)
+    """Yield what reading a share in the order of each score gains, and at random."""
+    rate, low = sum(labels) / len(labels), columns.low()
+    for share, measure in LIFTS.items():
+        read = review_lifts(low, labels, groups=groups, pairs=columns.pairs(), share=share)
+        for name, lift in read.lifts.items():
+            why = f"precision {lift.value * rate:.3f}"
+            yield columns.row(name, measure, lift, on, why, read.differences)
+        why = f"precision {rate:.3f}; 95 % of random orders lie within"
+        yield columns.row(RANDOM, measure, lift_at_random(labels, share), on, why)
 
 
 def marked_lines(folder: Path, file: str, source: str = "") -> Iterator[Any]:

@@ -2,8 +2,8 @@
 
 A metric sees a flaw if turns with it score lower: the area under the ROC curve of a low score, 0.5
 being chance. Two annotators agree at kappa 0.4 to 0.6, so that 0.8 is about what a person reaches.
-The chatbots differ, so that areas within each of them stand beside those of all, and an oracle that
-knows only which one speaks. Nothing is trained or chosen on these conversations.
+The chatbots differ, so that an oracle that knows only which one speaks stands beside, and for any
+of six flaws areas within each of them. Nothing is trained or chosen on these conversations.
 
 The gain of reading turns in the order of a score is the lift: the precision among the first tenth
 over the share of flawed turns. Votes of models stand beside.
@@ -16,14 +16,12 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-import msgspec
 import numpy as np
 
 from grice.data import Conversation, Turn
-from grice.metrics.registry import find_metrics
 from grice_research.benches._turns import (
     AREA,
-    LIFT,
+    LIFTS,
     TRIVIAL,
     Columns,
     area_rows,
@@ -52,7 +50,6 @@ ANY = "any of six flaws"  # one of the first six behaviours, marked by either an
 
 SPEAKER = "oracle: which chatbot speaks"
 RELEASED = {"released_gpt35": "GPT-3.5", "released_specialized": "trained classifiers"}
-NAMED = "the turns that its evidence names"  # how a metric of whole conversations is compared
 WITHIN = "AUC within chatbots"
 
 
@@ -67,7 +64,7 @@ class Marked(NamedTuple):
 
 
 def measure(context: BenchContext) -> Iterator[Figure]:
-    """Yield the areas of each metric and trivial baseline by behaviour, and their differences."""
+    """Yield the areas of each metric and trivial baseline by behaviour."""
     marked = read_marked(context.folder)
     columns = turn_columns(context, marked.talks, "abc_eval")
     for behaviour in (*BEHAVIOURS, ANY):
@@ -118,19 +115,14 @@ def _of_behaviour(
 ) -> Iterator[Figure]:
     either = [float(n > 0) for n in votes]
     values = columns.values | {SPEAKER: _rates(marked, either)}
-    rows = area_rows(
+    yield from area_rows(
         columns._replace(values=values),
         either,
         behaviour,
         f"{int(sum(either))} of {len(votes)} turns are marked",
         groups=marked.group,
-        within=(WITHIN, marked.system),
+        within=(WITHIN, marked.system) if behaviour == ANY else None,
     )
-    known = find_metrics().metrics
-    for row in rows:
-        named = row.baseline and known[row.metric].judges == "conversation"
-        why = "; ".join(filter(None, [NAMED if named else "", row.why]))
-        yield msgspec.structs.replace(row, why=why)
 
 
 def _released(behaviour: str, votes: Sequence[int], marked: Marked) -> Iterator[Figure]:
@@ -151,7 +143,7 @@ def _released(behaviour: str, votes: Sequence[int], marked: Marked) -> Iterator[
         )
         area = roc_areas({name: votes_given}, labels, groups=marked.group).areas[name]
         yield printed(name, AREA, area, why="of released votes")
-        if behaviour == ANY:
-            lift = review_lifts({name: votes_given}, labels, groups=marked.group).lifts[name]
-            why = f"precision {lift.value * rate:.3f}, of released votes"
-            yield printed(name, LIFT, lift, why=why)
+        for share, measure in LIFTS.items() if behaviour == ANY else ():
+            read = review_lifts({name: votes_given}, labels, groups=marked.group, share=share)
+            why = f"precision {read.lifts[name].value * rate:.3f}, of released votes"
+            yield printed(name, measure, read.lifts[name], why=why)

@@ -82,7 +82,7 @@ def measure(context: BenchContext) -> Iterator[Figure]:
         for row, kind, tails, signature in given:
             likeness = tail_likeness([asked[i] for i in chosen], [tails[i] for i in chosen])
             for name, value in likeness.items():
-                stated = f"{signature}|on:atomic2020{suffix}|measure:{name}"
+                stated = f"{signature}|on:{context.digest(QUERIES)}{suffix}|measure:{name}"
                 yield figure(f"{row}{suffix}", name, value, kind, signature=stated)
         yield from _perplexities(context, [asked[i] for i in chosen], suffix)
 
@@ -174,7 +174,8 @@ def _perplexities(context: BenchContext, asked: Sequence[Query], suffix: str) ->
     )
     name = "perplexity"
     why = "of a word piece; every reference counts alike; COMET-BART's was not released"
-    signature = f"{context.models().fingerprint(GENERATED)}|on:atomic2020{suffix}|measure:{name}"
+    data = f"on:{context.digest(QUERIES)}{suffix}|measure:{name}"
+    signature = f"{context.models().fingerprint(GENERATED)}|{data}"
     for (row, kind), value in zip(rows, each.values(), strict=True):
         stated = partial(figure, lower=True, why=why, signature=signature)
         yield stated(f"{row}{suffix}", name, value, kind)

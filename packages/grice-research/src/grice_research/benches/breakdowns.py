@@ -1,10 +1,10 @@
 """Breakdowns of chatbot conversations that thirty people voted on (DBDC3), beside baselines.
 
 Each chatbot turn has thirty votes: no breakdown, a possible one, a breakdown. A metric sees
-breakdowns if turns that most people call one score lower (the area under the ROC curve), and if its
-order of the turns of a chatbot is that of the mean vote (Spearman within chatbots). Conversations
-are drawn whole. The orders of review stand beside the metrics: what they gain for whoever reads
-the first tenth of the turns is the lift, the precision there over the share of breakdowns.
+breakdowns if turns that most people call one score lower (the area under the ROC curve), over all
+turns and within chatbots. Conversations are drawn whole. The orders of review stand beside the
+metrics: what they gain for readers of the first tenth of the turns is the lift, the precision
+there over the share of breakdowns.
 
 The set may train shipped weights, and some have seen it. Three of ten conversations, chosen by the
 checksum of their id, are for validation, and only these are measured here; the others may train.
@@ -14,26 +14,20 @@ Turns whose text is in ConvAI 2017, which trains (most are of the chatbot CIC), 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-import msgspec
-import numpy as np
-
 from grice.data import Conversation, Turn
-from grice.stats import correlation
 from grice_research.benches._turns import (
-    RANDOM,
     TRIVIAL,
-    Columns,
     area_rows,
     lift_rows,
     marked_lines,
     turn_columns,
 )
 from grice_research.context import BenchContext
-from grice_research.figures import DIFFERENCE, Figure
+from grice_research.figures import Figure
 from grice_research.training_texts import WORDS, normalised
 
 __all__ = ["FILE", "TRIVIAL", "is_validation", "measure", "read_voted"]
@@ -45,7 +39,7 @@ FILE = "dbdc3/dbdc3_dev.jsonl.gz"
 SOURCE = "github.com/dbd-challenge/dbdc3 (MIT)"
 TRAINING = "convai2017/convai2017.jsonl.gz"
 ON = "breakdown"
-WITHIN, RANKS = "AUC within chatbots", "spearman within chatbots"
+WITHIN = "AUC within chatbots"
 
 
 class Voted(NamedTuple):
@@ -53,7 +47,6 @@ class Voted(NamedTuple):
 
     talks: list[Conversation]
     majority: list[float]
-    mean: list[float]
     system: list[str]
     conversation: list[str]
     judged: int  # how many turns people voted on
@@ -66,7 +59,7 @@ def is_validation(conversation: str) -> bool:
 
 def read_voted(folder: Path) -> Voted:
     """Return the turns of the validation part with what people voted."""
-    voted, judged = Voted([], [], [], [], [], 0), 0
+    voted, judged = Voted([], [], [], [], 0), 0
     records = list(marked_lines(folder, FILE, SOURCE))
     learned = {
         normalised(turn["text"])
@@ -89,7 +82,6 @@ def read_voted(folder: Path) -> Voted:
         for label in labels:
             none, possible, breakdown = (label[vote] for vote in "OTX")
             voted.majority.append(float(breakdown > max(none, possible)))
-            voted.mean.append((breakdown + possible / 2) / (none + possible + breakdown))
             voted.system.append(record["system"])
             voted.conversation.append(record["id"])
     return voted._replace(judged=judged)
@@ -110,29 +102,4 @@ def measure(context: BenchContext) -> Iterator[Figure]:
         groups=groups,
         within=(WITHIN, voted.system),
     )
-    yield from _ranks(columns, voted)
-    for row in lift_rows(columns, voted.majority, ON, groups):
-        if row.measure.startswith(DIFFERENCE):
-            yield msgspec.structs.replace(row, metric="", signature="", trained=0.0)
-        elif row.row != RANDOM:
-            yield row
-
-
-def _ranks(columns: Columns, voted: Voted) -> Iterator[Figure]:
-    fine = _ranks_within([1 - vote for vote in voted.mean], voted.system)
-    for name, values in columns.values.items():
-        ranks = _ranks_within(values, voted.system)
-        estimate = correlation(ranks, fine, kind="pearson", groups=voted.conversation)
-        yield columns.row(name, RANKS, estimate, ON, "of ranks that are centred by chatbot")
-
-
-def _ranks_within(values: Sequence[float], systems: Sequence[str]) -> list[float]:
-    """Return the rank of each value among those of its chatbot, -0.5 to 0.5, ties shared."""
-    column, codes = np.asarray(values), np.asarray(systems)
-    ranks = np.empty(len(column))
-    for system in np.unique(codes):
-        part = codes == system
-        _, place, count = np.unique(column[part], return_inverse=True, return_counts=True)
-        middles = np.cumsum(count) - (count + 1) / 2
-        ranks[part] = middles[place] / max(1, part.sum() - 1) - 0.5
-    return [float(rank) for rank in ranks]
+    yield from lift_rows(columns, voted.majority, ON, groups)

@@ -88,7 +88,7 @@ def measure(context: BenchContext) -> Iterator[Figure]:
     everything = frozenset(cider.folds)
     answers = answer_tasks(cider, everything, shipped)
     by_fold = [_scored(folds[number], answers, shipped.level) for number in FOLDS]
-    yield from _rows(by_fold, fingerprint)
+    yield from _rows(by_fold, f"{fingerprint}|on:{context.digest('cider')}")
     yield from _baselines(cider, folds)
 
 
@@ -164,7 +164,7 @@ def _rows(by_fold: Sequence[Scored], fingerprint: str) -> Iterator[Figure]:
             beside=beside,
             lower=what == "nm",
             why="; ".join(filter(None, notes)),
-            signature=f"{fingerprint}|on:cider|{task}|{what}",
+            signature=f"{fingerprint}|{task}|{what}",
         )
 
 

@@ -14,12 +14,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import msgspec
-
 from grice.data import Conversation, Turn
 from grice_research.benches._turns import POSITION, area_rows, marked_lines, turn_columns
 from grice_research.context import BenchContext
-from grice_research.figures import DIFFERENCE, Figure
+from grice_research.figures import Figure
 
 TITLE = "Replies that contradict what their speaker said before (RGM; DECODE, the open half)"
 PAPER = (
@@ -77,6 +75,4 @@ def _measured(context: BenchContext, name: str, marked: Marked) -> Iterator[Figu
     columns.values[POSITION] = [-float(len(talk.turns)) for talk in marked.talks]
     bands = [str(sum(len(talk.turns) >= band for band in BANDS)) for talk in marked.talks]
     why = f"{int(sum(marked.labels))} of {len(marked.labels)} replies contradict"
-    for row in area_rows(columns, marked.labels, name, why, within=(WITHIN, bands)):
-        gap = row.measure.startswith(DIFFERENCE)
-        yield msgspec.structs.replace(row, signature="", trained=0.0) if gap else row
+    yield from area_rows(columns, marked.labels, name, why, within=(WITHIN, bands))

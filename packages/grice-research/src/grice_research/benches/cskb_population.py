@@ -140,7 +140,8 @@ def measure(context: BenchContext) -> Iterator[Figure]:
     for name in ("compatibility", *BASELINES):
         scorer = SCORERS[name]
         scores = scorer.score(rows, context)
-        fingerprint = "|".join([name, *map(context.models().fingerprint, scorer.models)])
+        models = map(context.models().fingerprint, scorer.models)
+        fingerprint = "|".join([name, *models, f"on:{context.digest(TEST)}"])
         for part, suffix in PARTS.items():
             yield from _areas(name, scores, rows, part, suffix, fingerprint)
 
@@ -161,5 +162,5 @@ def _areas(
             kind="baseline" if name in BASELINES else "ours",
             published=stated if beside else None,
             beside=BESIDE * beside,
-            signature=f"{fingerprint}|on:cskb_population:{part}|measure:{title}",
+            signature=f"{fingerprint}|{part}|measure:{title}",
         )

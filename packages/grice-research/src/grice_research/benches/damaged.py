@@ -10,7 +10,6 @@ there is some count that sees it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 
 from grice.data import Conversation
@@ -19,11 +18,11 @@ from grice.evaluation.datasets import Level
 from grice.evaluation.perturbed import EVERY, Pair
 from grice.readers import read
 from grice.stats import mean
-from grice_research.benches._turns import quality_metrics
+from grice_research.benches._turns import digest_of, quality_metrics, values_of
 from grice_research.benches.trivial_baselines import BASELINES, JUDGED
 from grice_research.comparisons import RIGHT
 from grice_research.context import BenchContext
-from grice_research.figures import DIFFERENCE, Figure, figure
+from grice_research.figures import Figure, figure, gap_to
 
 TITLE = "Conversations damaged on purpose, beside their originals"
 PAPER = "github.com/e0397123/comp-analysis (GPL-3.0), from conversations of FED and of DECODE"
@@ -78,16 +77,18 @@ def measure(context: BenchContext) -> Iterator[Figure]:
     metrics = quality_metrics(JUDGED[LEVEL])
     right = {name: _right(context, name, pairs) for name in (*metrics, *BASELINES[LEVEL])}
     trained = {name: context.trained_share(name, SET) for name in metrics}
+    data = digest_of(SET, talks_of(pairs))
     kinds = dict.fromkeys(pair.kind for pair in pairs)
     for kind in (EVERY, *kinds):
         rows = [i for i, pair in enumerate(pairs) if kind in (EVERY, pair.kind)]
         chosen = {name: [values[i] for i in rows] for name, values in right.items()}
-        yield from _of_kind(context, f"{SET}:{kind}", [pairs[i] for i in rows], chosen, trained)
+        yield from _of_kind(context, kind, data, [pairs[i] for i in rows], chosen, trained)
 
 
 def _of_kind(
     context: BenchContext,
-    on: str,
+    kind: str,
+    data: str,
     pairs: Sequence[Pair],
     right: Mapping[str, Sequence[float]],
     trained: Mapping[str, float],
@@ -95,30 +96,28 @@ def _of_kind(
     sources = [pair.source for pair in pairs]
     for name, values in right.items():
         ours = name in trained
+        gaps = (
+            (base, [a - b for a, b in zip(values, right[base], strict=True)])
+            for base in (BASELINES[LEVEL] if ours and kind == EVERY else ())
+        )
         yield figure(
             row=name,
             measure=RIGHT,
             estimate=mean(values, groups=sources, bounds=(0, 1)),
             kind="ours" if ours else "baseline",
-            on=on,
+            on=f"{SET}:{kind}",
             metric=name * ours,
+            gaps=tuple(
+                gap_to(base, mean(each, groups=sources, bounds=(-1, 1))) for base, each in gaps
+            ),
             trained=trained.get(name, 0.0),
-            signature=f"{context.grader(name)[1][name]}|on:{on}",
+            signature=f"{context.grader(name)[1][name]}|on:{data}:{kind}",
         )
-    for name in trained if on == f"{SET}:{EVERY}" else ():
-        for baseline in BASELINES[LEVEL]:
-            gaps = [a - b for a, b in zip(right[name], right[baseline], strict=True)]
-            gap = mean(gaps, groups=sources, bounds=(-1, 1))
-            less = partial(figure, on=on, metric=name, baseline=baseline)
-            yield less(f"{name} less {baseline}", f"{DIFFERENCE}{RIGHT}", gap, "ours")
 
 
 def _right(context: BenchContext, metric: str, pairs: Sequence[Pair]) -> list[float]:
     """Return of each pair whether the original scores higher: 1, 0, or 0.5 for a tie."""
     grader, _ = context.grader(metric)
-    scores = {score.conversation: score.value for score in grader.score(talks_of(pairs))}
+    scores = values_of(metric, grader.score(talks_of(pairs)))
     values = [(scores[pair.original.id], scores[pair.perturbed.id]) for pair in pairs]
-    return [
-        0.5 if good is None or bad is None or good == bad else float(good > bad)
-        for good, bad in values
-    ]
+    return [0.5 if good == bad else float(good > bad) for good, bad in values]

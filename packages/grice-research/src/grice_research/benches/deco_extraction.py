@@ -18,11 +18,12 @@ from functools import partial
 from itertools import pairwise
 from typing import NamedTuple, TypeAlias, cast
 
+import msgspec
 import numpy as np
 
 from grice.data import Triple
 from grice.errors import InputError
-from grice.knowledge.extraction import ContextResponse, TripleExtractor, TripleKind
+from grice.knowledge.extraction import ContextResponse, TripleExtractor
 from grice.knowledge.schema import RELATIONS
 from grice.metrics.commonsense import exchange_of
 from grice.models.embedded import EmbeddedEncoder
@@ -33,7 +34,7 @@ from grice.stats.inputs import Floats
 from grice.stats.resample import estimate, resample
 from grice.text.events import event_text
 from grice_research.context import BenchContext
-from grice_research.figures import Figure, Kind, figure
+from grice_research.figures import Figure, Gap, Kind, figure, gap_to
 from grice_research.published import printed
 from grice_tasks.explagraphs.embedding import TokenLikeness
 
@@ -55,17 +56,12 @@ OWN_BERTSCORE = "bertscore, shipped encoder"
 BESIDE = "ACCENT T5"
 FREQUENT = ("xEffect", "oReact", "HasSubEvent", "HinderedBy", "isAfter", "xAttr")
 """The relations with most triples in DECO's training part (Table 10)."""
-COPYING = "six frequent relations, copying"
-KINDS: dict[str, tuple[TripleKind, ...]] = {
-    "extractor, without Pair": ("single",),
-    "extractor, without Single": ("pair",),
-}
 
 Found = list[dict[str, list[tuple[str, str]]]]
 
 
 def measure(context: BenchContext) -> Iterator[Figure]:
-    """Yield ours, its ablations and the trivial baselines; bench accent has the printed rows."""
+    """Yield ours and the trivial baselines; bench accent has the printed rows."""
     replies = read_replies(context, "deco_test")
     exchanges = replies.exchanges
     models = context.models()
@@ -75,30 +71,22 @@ def measure(context: BenchContext) -> Iterator[Figure]:
     stated = {PRINTED[measure]: value for (_, measure), value in cells.items()}
 
     found = read_triples(extractor, exchanges)
-    signed = partial(_rows, replies=replies, kind="ours")
-    yield from signed("extractor", found, signature=fingerprint, published=stated)
-    for row, kinds in KINDS.items():
-        part = read_triples(extractor, exchanges, kinds)
-        yield from signed(row, part, signature=f"{fingerprint}|kinds:{','.join(kinds)}")
-    trivial = baselines(exchanges)
-    for row, copied in trivial.items():
-        yield from _rows(row, copied, replies, "baseline", replies.fingerprint)
-    ours = cells_of(found, replies)
+    trivial, ours = baselines(exchanges), cells_of(found, replies)
+    gaps: dict[str, list[Gap]] = {}
     for row, copied in trivial.items():
         compared = extraction_differences(ours, cells_of(copied, replies), RELATIONS)
         for name in ("f1", "bleu2"):
-            gap, measure = compared[name], f"difference of {name}"
-            yield figure(f"extractor less {row}", measure, gap, "ours", signature=fingerprint)
+            gaps.setdefault(name, []).append(gap_to(row, compared[name]))
+    for each in _rows("extractor", found, replies, "ours", fingerprint, stated):
+        yield msgspec.structs.replace(each, gaps=tuple(gaps.get(each.measure, ())))
+    for row, copied in trivial.items():
+        yield from _rows(row, copied, replies, "baseline", replies.fingerprint)
 
 
-def read_triples(
-    extractor: TripleExtractor,
-    exchanges: Sequence[ContextResponse],
-    kinds: Sequence[TripleKind] = ("single", "pair"),
-) -> Found:
+def read_triples(extractor: TripleExtractor, exchanges: Sequence[ContextResponse]) -> Found:
     """Return the triples of each reply by relation, worded as people worded theirs."""
     triples: Found = []
-    for extraction in extractor.extract(exchanges, kinds=kinds):
+    for extraction in extractor.extract(exchanges):
         cells: dict[str, Pairs] = {}
         for triple in extraction.triples:
             pair = as_deco(triple.head), as_deco(triple.tail)
@@ -116,7 +104,6 @@ def baselines(exchanges: Sequence[ContextResponse]) -> dict[str, Found]:
     ]
     return {
         "always yes, copying": [dict.fromkeys(RELATIONS, pair) for pair in copied],
-        COPYING: [dict.fromkeys(FREQUENT, pair) for pair in copied],
         "six frequent relations, each turn as one event": [
             dict.fromkeys(FREQUENT, pair) for pair in worded
         ],

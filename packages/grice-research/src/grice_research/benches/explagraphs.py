@@ -71,7 +71,7 @@ def measure(context: BenchContext) -> Iterator[Figure]:
     folder = context.folder / "explagraphs"
     samples = read_samples(folder / "dev.jsonl.gz")
     judges: GraphClassifiers = context.models().load(MODEL)  # type: ignore[assignment]
-    fingerprint = context.models().fingerprint(MODEL)
+    fingerprint = f"{context.models().fingerprint(MODEL)}|on:{context.digest('explagraphs')}"
     re_t5 = {measure: v for (_, measure), v in printed("explagraphs", "table 5")["RE-T5"].items()}
     scored: dict[str, tuple[Values, list[Sample]]] = {}
     for system in _systems(samples, judges, folder):
@@ -91,7 +91,7 @@ def measure(context: BenchContext) -> Iterator[Figure]:
                 beside="" if beside is None else "RE-T5",
                 lower=name == "ged",
                 why="; ".join(filter(None, notes)),
-                signature=f"{fingerprint}|on:explagraphs_dev|{name}",
+                signature=f"{fingerprint}|{name}",
             )
     right = [float(graph_polarity(sample.graphs[0]) == sample.stance) for sample in samples]
     why = "how far the form of a graph gives its stance away"
@@ -161,7 +161,7 @@ def _stances(
         for stances in (alone, beside)
     ]
     gain = [b - a for a, b in zip(*right, strict=True)]
-    stated = partial(figure, kind="ours", signature=f"{fingerprint}|on:explagraphs_dev|sa")
+    stated = partial(figure, kind="ours", signature=f"{fingerprint}|sa")
     why = "the form of a gold graph gives stances away"
     yield stated("stance with gold graph", "sa", _mean(right[1], samples), why=why)
     yield stated("with gold graph minus without", "sa", _mean(gain, samples))
@@ -173,7 +173,7 @@ def _emptiness(
     """Yield how far ours is above nonsense and below gold."""
     samples = scored["embedded"][1]
     name = "informativeness"
-    signature = f"{fingerprint}|on:explagraphs_dev|{name}"
+    signature = f"{fingerprint}|{name}"
     for first, second in (("embedded", "nonsense"), ("gold graphs", "embedded")):
         pairs = zip(scored[first][0][name], scored[second][0][name], strict=True)
         above = _mean([a - b for a, b in pairs], samples)

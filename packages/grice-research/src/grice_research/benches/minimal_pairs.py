@@ -16,9 +16,16 @@ import msgspec
 
 from grice.data import Conversation, Turn
 from grice.stats import mean
-from grice_research.benches._turns import FETCHED, missing_model, own_turn_cosines, shipped_metrics
+from grice_research.benches._turns import (
+    FETCHED,
+    digest_of,
+    missing_model,
+    own_turn_cosines,
+    shipped_metrics,
+    values_of,
+)
 from grice_research.context import BenchContext
-from grice_research.figures import DIFFERENCE, Figure, Kind, figure
+from grice_research.figures import Figure, figure, gap_to
 
 TITLE = "Minimal pairs of replies, written for the development of this project"
 PAPER = "Our own: good and bad replies of nearly the same words and length, 30 for each kind"
@@ -27,6 +34,7 @@ FILE = "minimal_pairs.jsonl.gz"
 COSINE, LENGTH, OWN_TURNS = "cosine_last_turn", "log_length", "cosine_own_turns"
 AT_LEAST_AS_LONG = "bad at least as long"
 """The rule that takes the shorter reply for the good one, in characters, and a tie for right."""
+TRIVIAL = (COSINE, LENGTH, OWN_TURNS, AT_LEAST_AS_LONG)
 ALL = "all kinds"
 RIGHT = "share right"
 
@@ -62,27 +70,32 @@ def measure(context: BenchContext) -> Iterator[Figure]:
         rows = [i for i, kind in enumerate(kinds) if on in (ALL, kind)]
         chosen = {name: [values[i] for i in rows] for name, values in right.items()}
         for name, values in chosen.items():
-            kind: Kind = "ours" if name in metrics else "baseline"
-            share, signature = mean(values, bounds=(0, 1)), signatures.get(name, "")
-            yield figure(name, RIGHT, share, kind, on=on, signature=signature)
-        for name in metrics:
-            gaps = [a - b for a, b in zip(chosen[name], chosen[COSINE], strict=True)]
-            row, gap = f"{name} less {COSINE}", mean(gaps, bounds=(-1, 1))
-            signature = signatures[name]
-            yield figure(row, f"{DIFFERENCE}{RIGHT}", gap, "ours", on=on, signature=signature)
+            ours = name in metrics
+            gaps = (
+                (base, [a - b for a, b in zip(values, chosen[base], strict=True)])
+                for base in (TRIVIAL if ours else ())
+            )
+            yield figure(
+                name,
+                RIGHT,
+                mean(values, bounds=(0, 1)),
+                "ours" if ours else "baseline",
+                on=on,
+                signature=signatures.get(name, ""),
+                gaps=tuple(gap_to(base, mean(each, bounds=(-1, 1))) for base, each in gaps),
+            )
 
 
 def _columns(
     context: BenchContext, pairs: Sequence[MinimalPair], metrics: Sequence[str]
 ) -> tuple[dict[str, list[float]], dict[str, str]]:
     talks = [talk for number, pair in enumerate(pairs) for talk in _conversations(number, pair)]
-    right, signatures = {}, {}
+    right, signatures, data = {}, {}, digest_of("minimal_pairs", talks)
     for name in (*metrics, COSINE, LENGTH):
         grader, _ = context.grader(name)
-        scores = {score.conversation: score.value for score in grader.score(talks)}
-        values = [scores[talk.id] for talk in talks]
-        right[name] = _right([float("-inf") if value is None else value for value in values])
-        signatures[name] = f"{context.grader(name)[1][name]}|on:minimal_pairs"
+        scores = values_of(name, grader.score(talks))
+        right[name] = _right([scores[talk.id] for talk in talks])
+        signatures[name] = f"{context.grader(name)[1][name]}|on:{data}"
     # A reply that is like an own earlier turn is taken to be the worse one.
     right[OWN_TURNS] = _right([-cosine for cosine in own_turn_cosines(context, talks)])
     right[AT_LEAST_AS_LONG] = [float(len(pair.bad) >= len(pair.good)) for pair in pairs]

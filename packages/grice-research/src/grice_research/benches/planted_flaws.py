@@ -21,6 +21,7 @@ from grice_research.benches._turns import (
     BASELINES,
     Columns,
     area_rows,
+    digest_of,
     lift_rows,
     metrics_at_hand,
     review_values,
@@ -36,7 +37,6 @@ PAPER = "Our own: logs of six kinds, with one flaw in most of them"
 
 FILE = "planted_flaws.jsonl"
 ANY = "any flaw"
-SHARES = (0.1, 0.2)
 
 
 class KeyedTurn(msgspec.Struct, frozen=True):
@@ -85,18 +85,18 @@ def measure(context: BenchContext) -> Iterator[Figure]:
     scored = turn_scores(context, (*metrics, *BASELINES), keyed.talks)
     values = {name: list(turn_values(name, scored[name], keyed.talks)) for name in BASELINES}
     values |= trivial_orders(context, keyed.talks)
-    signatures = {name: f"{context.grader(name)[1][name]}|on:planted_flaws" for name in BASELINES}
+    data = digest_of("planted_flaws", keyed.talks)
+    signatures = {name: f"{context.grader(name)[1][name]}|on:{data}" for name in BASELINES}
     columns = Columns(values, {}, signatures, {})
     certain = list(_certain(keyed.talks))
     for name, identity, order in review_values(scored, keyed.talks):
         columns.ours[name] = ""
         values[name] = [min(pair) for pair in zip(order, certain, strict=True)]
-        signatures[name] = f"{identity}|on:planted_flaws"
+        signatures[name] = f"{identity}|on:{data}"
     labels = [float(bool(flaw)) for flaw in keyed.flaws]
     why = f"{int(sum(labels))} of {len(labels)} replies are flawed"
     yield from area_rows(columns, labels, ANY, why, groups=keyed.conversation)
-    for share in SHARES:
-        yield from lift_rows(columns, labels, ANY, keyed.conversation, share)
+    yield from lift_rows(columns, labels, ANY, keyed.conversation)
 
 
 def _certain(talks: Sequence[Conversation]) -> Iterator[float]:

@@ -154,7 +154,8 @@ def _rows_of(context: BenchContext, samples: Sequence[Sample]) -> Iterator[Figur
         raise InputError(str(error)) from error
     known = entities_in(folder)
     samples = [with_entities(sample, known) for sample in samples]
-    fingerprint = models.fingerprint("builtin:situated")
+    data = context.digest("situatedgen")
+    fingerprint = f"{models.fingerprint('builtin:situated')}|on:{data}"
     writer = contrast.recomposer(context_models.tagger)
     keywords = [sample.keywords for sample in samples]
     written: dict[str, tuple[Kind, list[str]]] = {
@@ -166,7 +167,7 @@ def _rows_of(context: BenchContext, samples: Sequence[Sample]) -> Iterator[Figur
     for name, (kind, texts) in written.items():
         yield from _system(name, kind, samples, texts, contrast.judge, fingerprint)
     yield from _swaps(samples, contrast.judge, fingerprint)
-    yield from _steps(folder, context_models, models.fingerprint("builtin:context"))
+    yield from _steps(folder, context_models, f"{models.fingerprint('builtin:context')}|on:{data}")
 
 
 def _system(
@@ -186,21 +187,20 @@ def _system(
     cells = printed("situatedgen", "table 3")[BESIDE] if name == "embedded" else {}
     stated = {measure: value for (_, measure), value in cells.items()}
     outputs = {sample.id: text for sample, text in zip(samples, texts, strict=True)}
-    for row in score_outputs(samples, outputs, name=name, extra=extra):
-        on = "" if row.context == "ALL" else f"{row.context} pairs"
-        for measure_name, estimate in row.measures.items():
-            shown = _tenth(estimate) if measure_name.startswith("cider_d") else estimate
-            beside = None if on else stated.get(PRINTED.get(measure_name, ""))
-            yield figure(
-                row=name,
-                measure=measure_name,
-                estimate=shown,
-                kind=kind,
-                on=on,
-                published=beside and round(beside * SCALE.get(measure_name, 1.0), 4),
-                beside=BESIDE if beside is not None else "",
-                signature=fingerprint if measure_name in extra or name == "embedded" else "",
-            )
+    (whole, *_) = score_outputs(samples, outputs, name=name, extra=extra)
+    for measure_name, estimate in whole.measures.items():
+        if measure_name.endswith("_best"):
+            continue
+        beside = stated.get(PRINTED.get(measure_name, ""))
+        yield figure(
+            row=name,
+            measure=measure_name,
+            estimate=_tenth(estimate) if measure_name == "cider_d" else estimate,
+            kind=kind,
+            published=beside and round(beside * SCALE.get(measure_name, 1.0), 4),
+            beside=BESIDE if beside is not None else "",
+            signature=fingerprint if measure_name in extra or name == "embedded" else "",
+        )
 
 
 def _tenth(estimate: Estimate) -> Estimate:
@@ -214,12 +214,10 @@ def _swaps(samples: Sequence[Sample], judge: ContrastHead, fingerprint: str) -> 
     whole = [sample for sample, _ in usable]
     own = judge.judge_outputs(whole, [sample.reference for sample in whole])
     other = judge.judge_outputs(whole, [text for _, text in usable])
-    for on in ("", "GEO pairs", "TEMP pairs"):
-        places = [i for i, sample in enumerate(whole) if not on or on.split()[0] in sample.context]
-        hits = [(own[i].contrast or 0.0) > (other[i].contrast or 0.0) for i in places]
-        estimate = mean_of_samples([float(hit) for hit in hits], [whole[i] for i in places])
-        stated = partial(figure, on=on, why="0.5 is chance", signature=fingerprint)
-        yield stated("plausibility", "swap_detection", estimate, "ours")
+    pairs = zip(own, other, strict=True)
+    hits = [float((mine.contrast or 0.0) > (theirs.contrast or 0.0)) for mine, theirs in pairs]
+    stated = partial(figure, why="0.5 is chance", signature=fingerprint)
+    yield stated("plausibility", "swap_detection", mean_of_samples(hits, whole), "ours")
 
 
 def _steps(folder: Path, context_models: ContextModels, fingerprint: str) -> Iterator[Figure]:
@@ -231,35 +229,26 @@ def _steps(folder: Path, context_models: ContextModels, fingerprint: str) -> Ite
         asked = [Question(r["id"], r["question"], r["answer"], form) for r in rows[name]]
         statements = to_statements(asked, context_models.clauses)
         turned |= {statement.id: statement.statement for statement in statements}
-    claims = [1.0] * len(rows["creak"])  # a true claim is its own statement
     closed = [
         float(equal_up_to(turned.get(r["id"], ""), r["statement"])) for r in rows["strategyqa"]
     ]
-    for on, values in (("yes/no and true/false", closed + claims), ("yes/no", closed)):
-        why = "up to case and punctuation"
-        yield step("statements_equal", mean(values), on=on, why=why)
-    chosen = {
-        name: [rouge_l(turned.get(r["id"], ""), r["statement"]) for r in rows[name]]
-        for name in ("commonsenseqa", "arc")
-    }
-    chosen["multiple choice"] = [*chosen["commonsenseqa"], *chosen["arc"]]
-    for on, values in chosen.items():
-        yield step("statements_rouge_l", mean(values), on=on)
+    why = "up to case and punctuation"
+    yield step("statements_equal", mean(closed), on="yes/no", why=why)
+    asked_of = (*rows["commonsenseqa"], *rows["arc"])
+    chosen = [rouge_l(turned.get(r["id"], ""), r["statement"]) for r in asked_of]
+    yield step("statements_rouge_l", mean(chosen), on="multiple choice")
     # No rule was written by the statements of dev and test.
     samples = (read_samples(folder / f"{name}.jsonl.gz") for name in ("dev", "test"))
     held = {name for sample in chain(*samples) for name in sample.ids}
-    read: dict[str, list[Read]] = {}
     unseen: list[Read] = []
     for name in SOURCES:
         yes_no = name == "strategyqa"
         texts = [turned[r["id"]] if yes_no else r["statement"].strip() for r in rows[name]]
         tagged = zip(texts, context_models.tagger.find(texts), strict=True)
         found = ([(text[e.start : e.end], e.label) for e in own.entities] for text, own in tagged)
-        read[name] = list(map(Read, found, map(named_entities, rows[name])))
-        part = [each for each, r in zip(read[name], rows[name], strict=True) if r["id"] in held]
-        read[f"{name}, dev and test statements"] = part
-        unseen += part
-    for on, entities in {**read, "all sources, dev and test statements": unseen}.items():
-        for name, estimate in zip(("context_f1_labels", "context_f1"), context_f1(entities),
-                                  strict=True):  # fmt: skip
-            yield step(name, estimate, on=on, why="against the released entities")
+        read = map(Read, found, map(named_entities, rows[name]))
+        unseen += [each for each, r in zip(read, rows[name], strict=True) if r["id"] in held]
+    names = ("context_f1_labels", "context_f1")
+    for name, estimate in zip(names, context_f1(unseen), strict=True):
+        why = "against the released entities of dev and test statements"
+        yield step(name, estimate, why=why)

@@ -9,14 +9,14 @@ The aspect is the overall one, and that which a metric is about where it was rat
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from typing import Literal
 
 from grice.errors import InputError
 from grice.evaluation.datasets import Level, Rated, RatedSet, known_sets
 from grice.stats import correlation
 from grice_research.benches._turns import quality_metrics
 from grice_research.context import BenchContext, Skipped, measured, paired_difference
-from grice_research.figures import DIFFERENCE, LIKENESS, Figure, figure
+from grice_research.figures import Figure, Gap, figure, gap_to
 
 TITLE = "The metrics that ship beside trivial baselines on rated sets"
 PAPER = "The rated sets of each row; grice meta-eval names their sources"
@@ -40,11 +40,11 @@ ASPECTS = {
 """Aspect of a metric, as sets call it."""
 JUDGED = {"turn": "response", "dialogue": "conversation"}
 """Target of a metric whose own scores are rated in a set, by its level."""
-SPEARMAN = "spearman"
+SPEARMAN: Literal["spearman"] = "spearman"
 
 
 def measure(context: BenchContext) -> Iterator[Figure]:
-    """Yield each metric and baseline against people, their differences, and how alike they are."""
+    """Yield each metric against people, with its gaps to trivial baselines, and the baselines."""
     for entry in independent(known_sets().values()):
         try:
             rated = context.rated(entry.name)
@@ -91,6 +91,7 @@ def _of_aspect(
             estimate = measured(SPEARMAN, values, rated, aspect)
         except InputError:
             continue  # a column that never changes, such as a cosine without any context
+        baselines = BASELINES[rated.set.level] if ours else ()
         yield figure(
             row=name,
             measure=SPEARMAN,
@@ -98,42 +99,23 @@ def _of_aspect(
             kind="ours" if ours else "baseline",
             on=f"{rated.set.name}:{aspect}",
             why=context.trained(name, rated.set.name),
-            signature=_signature(context, name, rated, aspect),
+            signature=f"{context.grader(name)[1][name]}|on:{rated.fingerprint}:{aspect}",
             metric=name * ours,
+            gaps=tuple(_gaps(values, {base: columns[base] for base in baselines}, rated, aspect)),
             trained=context.trained_share(name, rated.set.name) * ours,
         )
-    for metric in metrics:
-        for baseline in BASELINES[rated.set.level]:
-            yield from _compared(context, metric, baseline, columns, rated, aspect)
 
 
-def _compared(
-    context: BenchContext,
-    metric: str,
-    baseline: str,
-    columns: Mapping[str, Sequence[float | None]],
+def _gaps(
+    values: Sequence[float | None],
+    baselines: Mapping[str, Sequence[float | None]],
     rated: Rated,
     aspect: str,
-) -> Iterator[Figure]:
-    pair = columns[metric], columns[baseline]
-    groups = rated.groups
-    try:
-        gap = paired_difference("spearman", *pair, rated, aspect)
-        alike = correlation(*pair, kind="spearman", groups=groups)
-    except InputError:
-        return
-    signature = _signature(context, metric, rated, aspect)
-    compared = partial(
-        figure,
-        kind="ours",
-        on=f"{rated.set.name}:{aspect}",
-        metric=metric,
-        baseline=baseline,
-        signature=signature,
-    )
-    yield compared(f"{metric} less {baseline}", f"{DIFFERENCE}{SPEARMAN}", gap)
-    yield compared(metric, f"{LIKENESS}{baseline}", alike)
-
-
-def _signature(context: BenchContext, metric: str, rated: Rated, aspect: str) -> str:
-    return f"{context.grader(metric)[1][metric]}|on:{rated.fingerprint}:{aspect}"
+) -> Iterator[Gap]:
+    for name, other in baselines.items():
+        try:
+            gap = paired_difference(SPEARMAN, values, other, rated, aspect)
+            alike = correlation(values, other, kind=SPEARMAN, groups=rated.groups)
+        except InputError:
+            continue
+        yield gap_to(name, gap, alike.value)

@@ -48,7 +48,7 @@ def run(
             record; without NAME nothing is measured
     """
     from grice.errors import InputError
-    from grice_research.benches._turns import FETCHED, missing_model
+    from grice_research.benches._turns import FETCHED, metrics_at_hand
     from grice_research.pages import due, outdated
     from grice_research.published import bench_names, load_bench
     from grice_research.runs import read_runs
@@ -69,8 +69,9 @@ def run(
         context = _bench_context(scoring, data, without, stack, computed)
         asked = known if "all" in asked else list(dict.fromkeys(asked))
         if record and "outdated" in asked:
-            complete = not any(missing_model(context, name) for name in FETCHED)
-            asked = due(read_runs(record), complete=complete)
+            at_hand = metrics_at_hand(context)
+            complete = set(FETCHED) <= set(at_hand)
+            asked = due(read_runs(record), at_hand, complete=complete)
         benches = [load_bench(name) for name in asked]
         counts = [_run_bench(bench, context, record, as_json=json) for bench in benches]
         if len(benches) == 1 and not counts[0] and context.missing:
