@@ -216,7 +216,10 @@ class Signature(NamedTuple):
 
 
 class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A flaw that a rule, such as ``cut-off``, finds in a reply, with the words that show it."""
+    """A flaw that a rule, such as ``cut-off``, finds in a reply, with the words that show it.
+
+    ``turn`` is the index of the reply; an empty one has no spans.
+    """
 
     rule: str
     conversation: str

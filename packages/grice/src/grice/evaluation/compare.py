@@ -118,8 +118,12 @@ def compare(
     """Compare two score files item by item; differences are second minus first.
 
     Files without a common conversation are compared by their means over conversations.
-    ``difference`` is the smallest relevant one, by default the observed one; ``texts`` names the
-    scored conversations, to show the changed turns.
+    ``difference`` is the smallest relevant one, by default the observed one; ``moved`` is the most
+    conversations to name, and ``texts`` a file of them, to show the changed turns.
+
+    Raises:
+        InputError: If the files share no metric, share conversations but no judged turn of them,
+            or differ in a signature without ``across_signatures``.
     """
     if "-" in (baseline, other):
         raise InputError("compare reads its files twice, which is not possible with standard input")

@@ -81,7 +81,7 @@ def gate_file(file: str, rules: Rules, baseline: str | None = None) -> GateResul
 
 
 def gate(scores: Iterable[Score], rules: Rules) -> GateResult:
-    """Check scores in memory, in any order."""
+    """Check scores in memory, in any order; InputError for a rule on a metric without scores."""
     return _gate(table_of(scores), rules, _named(rules))
 
 

@@ -134,7 +134,11 @@ def meta_evaluate(
 
     ``on`` names rated sets, files or ``all``, with aspects after a colon. ``scores`` are score
     files used instead of computing, as ``SET=FILE`` if there are several sets. Each table is
-    yielded as soon as it is complete.
+    yielded as soon as it is complete. ``data`` is the folder of known sets, by default that of
+    ``GRICE_DATA``; ``baseline`` is what to compare with, by default the cosine of the level.
+
+    Raises:
+        InputError: If a set is missing or unknown, or scores lack the name of their set.
     """
     wanted = wanted_sets(on)
     sets = {entry.name if isinstance(entry, RatedSet) else str(entry) for entry, _ in wanted}

@@ -48,7 +48,7 @@ class PerturbedRow(msgspec.Struct, frozen=True, kw_only=True):
     metric: str
     signature: str
     kinds: dict[str, Estimate]
-    ties: float
+    ties: float  # share of the pairs that were judged
     failed: int
 
 
@@ -69,7 +69,7 @@ def perturbed_pairs(
     seed: int,
     material: Material,
 ) -> list[Pair]:
-    """Perturb conversations in each of several ways."""
+    """Perturb conversations in each of several ways; InputError if no way applies to any."""
     pairs: list[Pair] = []
     for kind in kinds:
         for number, talk in enumerate(conversations):
@@ -147,7 +147,10 @@ class Counterfactual(msgspec.Struct, frozen=True):
 def counterfactuals(
     loaded: LoadedMetric, conversation: Conversation, score: Score
 ) -> list[Counterfactual]:
-    """Return the single changes that raise the score of a reply, the largest gain first."""
+    """Return the single changes that raise the score of a reply, the largest gain first.
+
+    Empty for a reply that was not judged, or whose evidence has no span or triple.
+    """
     if score.status != "ok" or score.value is None or score.turn is None:
         return []
     talk, before = replace(conversation, targets=(score.turn,)), score.value

@@ -170,6 +170,10 @@ def estimate(
 
     Intervals are limited to the lowest and highest possible rating, by default 0 to 1 if all
     ratings are in that range.
+
+    Raises:
+        InputError: If fewer than ten items are rated, all alike, one outside of the scale, or all
+            that are scored.
     """
     aligned = align(labels, scores, metrics)
     rated = aligned.rated
@@ -266,7 +270,10 @@ def calibrate(
     """Fit maps from metrics to human ratings of the same items.
 
     By default all metrics that score the rated unit, and a scale from the lowest to the highest
-    rating. InputError if there are too few ratings, or all are alike.
+    rating. ``level`` is the share of new items whose rating the band holds, 0 to 1.
+
+    Raises:
+        InputError: If there are too few ratings, or all are alike.
     """
     aligned = align(labels, scores, metrics)
     says = list(aligned.remarks)

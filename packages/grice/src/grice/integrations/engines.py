@@ -21,7 +21,7 @@ import msgspec
 
 from grice import __version__
 from grice.data import json_line
-from grice.errors import GriceError, InputError, excerpt, imported
+from grice.errors import GriceError, InputError, did_you_mean, excerpt, imported
 from grice.files import files_under, is_url, make_folder, version_of, writing, writing_url
 from grice.models.loader import default_workers
 from grice.readers import check_arrow, files_of, from_file, read
@@ -95,9 +95,15 @@ def score_on(
     """Score files on ``ray``, ``dask`` or ``spark`` into shards, and yield each as it is done.
 
     Every worker reads the paths and writes the folder. Without the address of a running cluster,
-    workers are started here, one a core. An engine that is not installed, a worker with another
-    version of grice, or a folder with shards of another run is an error.
+    workers are started here, one a core.
+
+    Raises:
+        GriceError: If the engine is not installed.
+        InputError: If there is no such engine or no server at the address, a worker has another
+            version of grice, or the folder holds shards of another run.
     """
+    if engine not in ENGINES:
+        raise InputError(f"engine {engine!r}{did_you_mean(engine, ENGINES)}")
     library, start = ENGINES[engine]
     for package in (library, "pyarrow"):
         imported(package, f"--engine {engine}", engine)

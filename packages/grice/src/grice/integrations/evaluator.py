@@ -39,6 +39,10 @@ class Evaluator:
         minimum: The lowest value that passes, of all metrics or by name; without it, nothing
             passes or fails.
         models: A preset, or an endpoint, as ``grice score --models`` takes it.
+
+    Raises:
+        InputError: For an unknown preset, or a minimum of a metric that is not evaluated.
+        MetricError: For an unknown metric.
     """
 
     def __init__(
@@ -59,7 +63,10 @@ class Evaluator:
             )
 
     def reply(self, messages: object, name: str = "conversation") -> list[Evaluation]:
-        """Evaluate the last message, as any tool writes them, as a reply to those before."""
+        """Evaluate the last message as a reply to those before; RecordError for an unusable one.
+
+        They may be of any tool, and ``name`` is the id of the conversation.
+        """
         return self.of(from_messages(messages, name))
 
     def conversation(self, messages: object, name: str = "conversation") -> list[Evaluation]:
@@ -67,7 +74,7 @@ class Evaluator:
         return self.of(from_messages(messages, name, whole=True))
 
     def logged(self, records: Sequence[Mapping[str, Any]], form: str) -> list[Evaluation]:
-        """Evaluate the conversation that a tool has logged as records of a format."""
+        """Evaluate the conversation that a tool has logged; RecordError if it cannot be read."""
         [first, *_] = from_logs(records, form, "log") or [RecordError("no reply", file="log")]
         if isinstance(first, RecordError):
             raise first

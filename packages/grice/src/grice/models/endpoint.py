@@ -69,13 +69,15 @@ SEED_STEP = 1_000_003
 class ClientOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How endpoints are used."""
 
-    concurrency: int = 8
+    concurrency: int = 8  # requests under way at the same time
     timeout: float = 60.0  # seconds without data from the server before a request fails
     attempts: int = 5  # of a request while the server is busy or fails
     parse_attempts: int = 3  # of a request whose answer is not of the stated form
-    pause: float = 0.5  # seconds before the first repetition; each further one waits twice as long
-    longest_pause: float = 60.0  # also if a server asks for more
-    limit_requests: int | None = None  # of a run, repeated ones too
+    pause: float = 0.5
+    """Seconds before the first repetition, randomly up to a half less; doubled before each further
+    one."""
+    longest_pause: float = 60.0  # seconds, also if a server asks for more
+    limit_requests: int | None = None  # of a run, repeated ones too; None for no limit
     dry_run: bool = False  # count the requests that would be sent, and send none
 
 

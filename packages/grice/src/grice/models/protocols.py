@@ -81,9 +81,9 @@ class ChatRequest(NamedTuple):
     """A request to a chat model; ``seed`` tells equal requests apart."""
 
     messages: tuple[Message, ...]
-    temperature: float = 0.0
+    temperature: float = 0.0  # of the draw of tokens; 0 takes the most probable ones
     seed: int = 0
-    max_tokens: int = 256
+    max_tokens: int = 256  # of the answer
 
 
 class Unanswered(NamedTuple):
@@ -106,7 +106,10 @@ class Encoder(Reader, Protocol):
     """Sentence vectors."""
 
     def encode(self, texts: Sequence[str]) -> list[Vector]:
-        """Return one unit vector (float32) per text; zeros for a text without a word."""
+        """Return one unit vector per text, of shape ``(dimensions,)`` and type float32.
+
+        A text without a word gives the zero vector.
+        """
 
 
 def encode_distinct(encoder: Encoder, texts: Iterable[str]) -> dict[str, Vector]:
@@ -155,7 +158,7 @@ class PromptEncoder(Reader, Protocol):
     dimensions: int
 
     def mean_states(self, prompts: Sequence[Prompt]) -> list[list[Vector]]:
-        """Return for each prompt the mean hidden state of each of its target spans."""
+        """Return the mean hidden state, ``(dimensions,)``, of each target span of each prompt."""
 
 
 @runtime_checkable

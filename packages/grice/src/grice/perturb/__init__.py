@@ -125,7 +125,10 @@ MIXTURES = {
 
 @cache  # scanning all installed packages takes longer than perturbing a conversation
 def find_perturbations() -> Mapping[str, Perturbation]:
-    """Return all perturbations by name: built-in first, then installed ones."""
+    """Return all perturbations by name: built-in first, then installed ones.
+
+    InputError if an installed one cannot be loaded, or takes the name of another.
+    """
     modules = pkgutil.iter_modules([str(Path(__file__).parent)])
     values = (
         value
@@ -188,7 +191,10 @@ def perturb(
     seed: int = 0,
     material: Material = Material(),  # noqa: B008 - it cannot be changed
 ) -> Perturbed | None:
-    """Perturb a conversation; the result depends only on the seed and the material."""
+    """Perturb a conversation; None if that changes no turn.
+
+    The result depends only on the seed and the material, on any machine.
+    """
     chosen = named(kind) if isinstance(kind, str) else kind
     draw = Random(f"{seed}:{chosen.name}:{conversation.id}")
     perturbed = chosen.apply(conversation, draw, material)

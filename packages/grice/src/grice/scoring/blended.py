@@ -38,7 +38,7 @@ PARTS = "of"  # setting of a signature that holds the signatures of the parts
 
 
 class Blend(NamedTuple):
-    """A score made of those of other metrics; it abstains if one of them does, and so fails."""
+    """A score made of those of metrics; it fails if one of them fails, or abstains if one does."""
 
     column: ScoreColumn
     rule: str

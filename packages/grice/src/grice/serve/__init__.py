@@ -13,10 +13,12 @@ __all__ = ["Limits", "check_installed"]
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """Limits of a service: bytes, turns and seconds of a request, and concurrent requests.
+    """Limits of a service; a request beyond one is refused.
 
     Attributes:
+        head, body: Bytes of a request.
         turns: Turns of all conversations, or candidates, of one request.
+        concurrency: Requests at the same time; further ones are answered with status 429.
         head_seconds: Time in which the next request of a connection must begin, with a whole head.
         body_seconds: Time in which the body must arrive.
         seconds: Time in which scores must be ready.

@@ -124,7 +124,7 @@ def krippendorff_alpha(
 
     For any number of annotators, who need not rate every item (Krippendorff 2011, *Computing
     Krippendorff's Alpha-Reliability*). Items with a single rating are left out.
-    Ratings are labels of any kind for ``nominal``; ``ordinal`` counts the ratings in between.
+    Ratings are numbers, for ``nominal`` any labels; ``ordinal`` counts the ratings in between.
 
     Raises:
         InputError: If no item has two ratings, or all ratings are the same.

@@ -106,7 +106,7 @@ def mean(
     """Return the mean of the values that are there.
 
     The interval is Student's t with corrections for skewed values and for few or uneven
-    conversations (:func:`~grice.stats.estimate.mean_estimate`).
+    conversations (:func:`~grice.stats.estimate.mean_estimate`); Wilson's if it left the bounds.
 
     >>> str(mean([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]))
     '5.500, 95 % [3.334, 7.666], n 10'
@@ -500,7 +500,8 @@ class Power(msgspec.Struct, frozen=True):
     """How many conversations a significant difference of two systems takes.
 
     Attributes:
-        difference, power, level: The question.
+        difference, power: The difference to find, and the probability to find it, 0 to 1.
+        level: One less it is the level of the test.
         now: Conversations (or items) at hand.
         total: Conversations (or items) needed.
         more: How many more; 0 if there are enough.
