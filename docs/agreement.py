@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Mapping, Sequence
 
-from grice.metrics.registry import find_metrics
+from grice.metrics.declaration import find_metrics
 from grice.scoring.api import Preset, named_preset
 from grice_research.figures import Figure
 from grice_research.pages import MARK, notice, outdated

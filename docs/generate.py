@@ -18,8 +18,7 @@ from blind_spots import blind_spots
 from command_pages import command_pages
 from metric_pages import metric_page, model_cards
 
-from grice.metrics.declaration import Metric
-from grice.metrics.registry import find_metrics
+from grice.metrics.declaration import Metric, find_metrics
 from grice_research.comparisons import Recorded, limits_of
 from grice_research.pages import bench_page, changes, index_page, notice
 from grice_research.runs import read_runs

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fake_metrics import made_figure, made_run
-from grice.metrics.registry import find_metrics
+from grice.metrics.declaration import find_metrics
 from grice_research.comparisons import (
     REFINED,
     SEEN,

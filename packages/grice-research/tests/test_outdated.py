@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from fake_metrics import made_figure as figure
 from fake_metrics import made_run as run
-from grice.metrics.registry import find_metrics
+from grice.metrics.declaration import find_metrics
 from grice.models.folder import open_folder
 from grice_research.comparisons import limits_of
 from grice_research.figures import Gap

@@ -13,7 +13,7 @@ import pytest
 import grice
 from grice import cli
 from grice.distributions import extras
-from grice.metrics.registry import find_metrics
+from grice.metrics.declaration import find_metrics
 from grice.models.loader import ModelLoader
 from grice.models.protocols import Pair, PairClassifier
 from grice.readers import read

@@ -40,7 +40,7 @@ def test_packages_import_only_from_the_packages_below_them(monkeypatch):
         "import grice, grice.cli",
         *(f"import grice.cli\ntry:\n grice.cli.main([{word!r}])\nexcept SystemExit: pass"
           for word in ("--help", "scroe", "cidre")),
-        "from grice.metrics.registry import find_metrics; find_metrics()",
+        "from grice.metrics.declaration import find_metrics; find_metrics()",
         "import " + ", ".join(f"grice.cli.commands.{path.stem}" for path in COMMANDS),
     ],
     ids=["import", "help", "a near name", "one of an extra", "metrics", "commands"],

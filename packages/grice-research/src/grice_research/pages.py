@@ -13,7 +13,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from grice.metrics.registry import find_metrics
+from grice.metrics.declaration import find_metrics
 from grice.models.folder import open_folder, shipped_models
 from grice_research.figures import VERDICTS, Figure, legend
 from grice_research.runs import NOT_MEASURED, Run, counted

@@ -8,8 +8,8 @@ import pytest
 
 from grice.data import Judgement, Span, Triple, TripleEvidence, TurnEvidence
 from grice.metrics import Example, metric
+from grice.metrics.declaration import find_metrics
 from grice.metrics.judges import JUDGES
-from grice.metrics.registry import find_metrics
 from grice.testing import check_metric
 
 PLUGIN = Path(__file__).parents[1] / "plugin_package"

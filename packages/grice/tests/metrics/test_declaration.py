@@ -8,7 +8,7 @@ from grice.cli import main
 from grice.data import Judgement
 from grice.errors import MetricError
 from grice.metrics import Count, Example, Fraction, metric
-from grice.metrics.registry import find_metrics
+from grice.metrics.declaration import find_metrics
 
 
 def declare(function, name="mine", **declaration):

@@ -7,8 +7,8 @@ import pytest
 
 import grice
 from grice.evaluation.audit import injections
+from grice.metrics.declaration import find_metrics
 from grice.metrics.judges import ASPECTS, JUDGES, Preference, prefer, rate
-from grice.metrics.registry import find_metrics
 from grice.models.endpoint import ClientOptions
 from grice.models.loader import ModelLoader
 from grice.models.protocols import Chat

@@ -8,7 +8,7 @@ import pytest
 
 from grice import Conversation, Turn
 from grice.errors import ModelFolderError
-from grice.metrics.registry import find_metrics
+from grice.metrics.declaration import find_metrics
 from grice.models.conversion import convert
 from grice.models.folder import write_card
 from grice.models.mlp import Mlp

@@ -8,7 +8,7 @@ import pytest
 
 from grice.cli import main
 from grice.errors import MetricError
-from grice.metrics.registry import find_metrics
+from grice.metrics.declaration import find_metrics
 
 PLUGIN = Path(__file__).parents[1] / "plugin_package"
 

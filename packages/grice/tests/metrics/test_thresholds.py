@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from grice.data import Conversation, Response, Turn
-from grice.metrics.registry import find_metrics
+from grice.metrics.declaration import find_metrics
 from grice.models.protocols import TokenScore
 
 FLAWS = ("any", "contradiction", "repetition", "unanswered", "nonsense", "dull")

@@ -13,7 +13,7 @@ from grice.data import Judgement
 from grice.errors import GriceError, MetricError, ModelError, ModelFolderError
 from grice.evaluation.review import STACKS, open_stack
 from grice.metrics import Example, metric
-from grice.metrics.registry import find_metrics
+from grice.metrics.declaration import find_metrics
 from grice.models.folder import open_folder, shipped_models
 from grice.scoring.loaded import load_metric
 

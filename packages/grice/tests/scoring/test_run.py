@@ -10,7 +10,7 @@ import pytest
 from grice.data import Conversation, Judgement, Score, Turn
 from grice.errors import InputError, OutputError, RecordError
 from grice.metrics import Example, metric
-from grice.metrics.registry import find_metrics
+from grice.metrics.declaration import find_metrics
 from grice.scoring.api import Scorer
 from grice.scoring.loaded import load_metric
 from grice.scoring.run import ScoreFile, Sink, State, encode_scores, score_windows

@@ -14,7 +14,7 @@ import msgspec
 from grice.data import Conversation, Score, TurnEvidence
 from grice.errors import GriceError, InputError
 from grice.evaluation.review import STACKS, Stack, observed, open_stack
-from grice.metrics.registry import find_metrics
+from grice.metrics.declaration import find_metrics
 from grice.models.folder import open_folder
 from grice.models.protocols import Encoder
 from grice.stats.estimate import Estimate

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 from grice.data import Conversation, Response, Turn
 from grice.errors import MetricError, ModelFolderError
-from grice.metrics.declaration import Metric
-from grice.metrics.registry import find_metrics
+from grice.metrics.declaration import Metric, find_metrics
 from grice.models.folder import ModelFolder
 from grice.models.loader import ModelLoader, model_type
 from grice.models.protocols import Encoder, Pair

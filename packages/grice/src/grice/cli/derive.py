@@ -34,8 +34,7 @@ from grice.files import is_url
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from grice.metrics.declaration import Metric
-    from grice.metrics.registry import Registry
+    from grice.metrics.declaration import Metric, Registry
 
 Count: TypeAlias = int  # an integer of 1 or more
 Names: TypeAlias = "Sequence[str]"  # names behind one option, comma-separated
@@ -254,7 +253,7 @@ def _add_scoring(
     parser: argparse.ArgumentParser, words: Sequence[str], *, takes_metrics: bool
 ) -> None:
     """Declare the options of :class:`Scoring` and of metrics, those of plug-in files included."""
-    from grice.metrics.registry import find_metrics
+    from grice.metrics.declaration import find_metrics
 
     early = argparse.ArgumentParser(add_help=False, exit_on_error=False, allow_abbrev=False)
     early.add_argument("--plugin", type=Path, action="append", default=[])

@@ -280,7 +280,7 @@ def metric_range(name: str, signature: str, *columns: Floats) -> Bounds | None:
 
     None if a metric is not installed here, or if a column has values of another scale.
     """
-    from grice.metrics.registry import find_metrics
+    from grice.metrics.declaration import find_metrics
     from grice.scoring.blended import written_column
 
     try:

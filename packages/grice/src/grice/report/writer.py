@@ -21,7 +21,7 @@ from grice.errors import InputError, RecordError, excerpt
 from grice.evaluation.review import Reviewer
 from grice.evaluation.scores import joined, read_score_lines
 from grice.files import cannot_write, destination, writing
-from grice.metrics.registry import find_metrics
+from grice.metrics.declaration import find_metrics
 from grice.report.html import asset, environment, head
 from grice.report.shown import EVIDENCE_LIMIT, shown_line, snippet
 from grice.report.svg import Histogram, number

@@ -27,7 +27,7 @@ import msgspec
 from grice.data import Conversation, Score, Turn
 from grice.errors import InputError, RecordError, did_you_mean, excerpt, os_reason, plural
 from grice.files import config_folder, make_folder, write_text
-from grice.metrics.registry import Registry, find_metrics
+from grice.metrics.declaration import Registry, find_metrics
 from grice.models.loader import ModelLoader, default_workers
 from grice.scoring.loaded import load_metric, responses
 from grice.scoring.run import WINDOW_RECORDS

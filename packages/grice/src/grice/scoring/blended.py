@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from grice.data import Score
-    from grice.metrics.registry import Registry
+    from grice.metrics.declaration import Registry
     from grice.scoring.loaded import LoadedMetric
 
 Rule: TypeAlias = Literal["min", "max", "mean", "geometric"]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from grice.metrics.registry import Registry
+    from grice.metrics.declaration import Registry
     from grice.models.loader import Mode
 
 OURS = ("grice", "grice-models", "grice-tasks", "grice-annotate", "grice-research")

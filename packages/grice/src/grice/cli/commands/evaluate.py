@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from grice.evaluation.audit import AuditResult, MetricAudit
     from grice.evaluation.meta import Block, Row
     from grice.evaluation.perturbed import PerturbedBlock
-    from grice.metrics.registry import Registry
+    from grice.metrics.declaration import Registry
     from grice.perturb import Material, Perturbation
     from grice.stats.estimate import Estimate
     from grice.tables import View
@@ -235,7 +235,7 @@ def audit(
     """
     from grice.evaluation.audit import BASELINE, audit, rated_replies
     from grice.files import cache_folder
-    from grice.metrics.registry import find_metrics
+    from grice.metrics.declaration import find_metrics
     from grice.scoring.api import SMALL, load, load_from
 
     replies = rated_replies(items)

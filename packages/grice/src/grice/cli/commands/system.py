@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from grice.cli.derive import Count, Names, Scoring
-    from grice.metrics.declaration import Metric
-    from grice.metrics.registry import Registry
+    from grice.metrics.declaration import Metric, Registry
     from grice.scoring.doctor import Diagnosis
     from grice.tables import View
 
@@ -29,7 +28,7 @@ def list(  # noqa: A001 - the name of the command
     Args:
         metric (METRIC): describe this metric
     """
-    from grice.metrics.registry import find_metrics
+    from grice.metrics.declaration import find_metrics
     from grice.models.loader import plugin_problems
     from grice.readers import find_formats
 
@@ -104,7 +103,7 @@ def doctor(
         clear_cache: remove cached answers of models, and check nothing
     """
     from grice.files import cache_folder
-    from grice.metrics.registry import find_metrics
+    from grice.metrics.declaration import find_metrics
     from grice.models.cache import cache_files
     from grice.models.loader import plugin_problems
     from grice.readers import find_formats
