@@ -175,11 +175,7 @@ def _alpha(paired: _Paired, scale: str) -> Statistic:
 
 
 def cohen_kappa(
-    first: Values,
-    second: Values,
-    *,
-    weights: KappaWeights = "none",
-    groups: Groups | None = None,
+    first: Values, second: Values, *, weights: KappaWeights = "none", groups: Groups | None = None
 ) -> Estimate:
     """Return Cohen's kappa of two annotators: 1 for full agreement, 0 for that of chance.
 
@@ -214,9 +210,7 @@ def cohen_kappa(
 
 
 def fleiss_kappa(
-    ratings: Sequence[Sequence[Hashable]],
-    *,
-    groups: Groups | None = None,
+    ratings: Sequence[Sequence[Hashable]], *, groups: Groups | None = None
 ) -> Estimate:
     """Return Fleiss' kappa (1971) of several annotators on categories without order.
 

@@ -36,12 +36,7 @@ NAMES: dict[str, str] = {"pearson": "Pearson", "spearman": "Spearman", "kendall"
 
 
 def correlation(
-    x: Values,
-    y: Values,
-    *,
-    kind: Kind = "spearman",
-    groups: Groups | None = None,
-    seed: int = 0,
+    x: Values, y: Values, *, kind: Kind = "spearman", groups: Groups | None = None, seed: int = 0
 ) -> Estimate:
     """Return the correlation of two columns over the items that have both values, -1 to 1.
 
@@ -256,12 +251,7 @@ class SystemLevel(NamedTuple):
 
 
 def system_level(
-    metric: Values,
-    human: Values,
-    systems: Groups,
-    *,
-    kind: Kind = "pearson",
-    seed: int = 0,
+    metric: Values, human: Values, systems: Groups, *, kind: Kind = "pearson", seed: int = 0
 ) -> SystemLevel:
     """Return correlation and pairwise accuracy of system means (Kocmi et al. 2021).
 
