@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from grice.metrics.registry import find_metrics
+from grice.metrics.declaration import find_metrics
 from grice_research.pages import changes
 from grice_research.runs import Run
 

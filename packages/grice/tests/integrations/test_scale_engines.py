@@ -158,6 +158,8 @@ def test_an_engine_that_is_not_installed_names_its_extra(engine, chats, tmp_path
     monkeypatch.setitem(sys.modules, ENGINES[engine][0], None)
     with pytest.raises(GriceError, match=rf'pip install "grice\[{engine}\]"'):
         list(score_on(engine, [chats], tmp_path / "out", GRADING))
+    with pytest.raises(GriceError, match=f"did you mean '{engine}'"):
+        list(score_on(f"{engine}s", [chats], tmp_path / "out", GRADING))
 
 
 @pytest.mark.parametrize(

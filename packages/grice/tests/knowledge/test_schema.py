@@ -13,16 +13,13 @@ ATOMIC = load_schema("atomic2020")
 PACKAGES = Path(__file__).parents[3]
 
 
-def test_atomic_has_its_relations_and_those_of_accent():
+def test_atomic_and_conceptnet_have_their_relations():
     assert len(ATOMIC.relations) == 23
     assert ATOMIC.group("accent") == (
         "xNeed", "xAttr", "xReact", "xEffect", "xWant", "xIntent",
         "oEffect", "oReact", "oWant", "isAfter", "HasSubEvent", "HinderedBy",
     )  # fmt: skip
     assert ATOMIC["isAfter"].inverse == "isBefore"
-
-
-def test_conceptnet_has_its_relations():
     schema = load_schema("conceptnet")
     assert len(schema.group("cn100k")) == 34
     assert {name for name, relation in schema.relations.items() if relation.symmetric} == {
