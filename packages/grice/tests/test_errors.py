@@ -13,32 +13,20 @@ from grice.readers import read
 HUGE = "k" * 3_000_000
 
 
-@pytest.mark.parametrize(
-    "error",
-    [
-        InputError(HUGE),
-        RecordError(HUGE, file="chats.jsonl", line=3, field=f"turns[0].{HUGE}"),
-        RecordError("no turn", file="chats.jsonl"),
-        GriceError(),
-    ],
-)
+@pytest.mark.parametrize("error", [
+    InputError(HUGE), RecordError(HUGE, file="chats.jsonl", line=3, field=f"turns[0].{HUGE}"),
+    RecordError("no turn", file="chats.jsonl"), GriceError(),
+])  # fmt: skip
 def test_a_message_is_short_and_survives_pickling(error):
     again = pickle.loads(pickle.dumps(error))
     assert (type(again), str(again)) == (type(error), str(error))
     assert len(str(error)) <= LONGEST
 
 
-@pytest.mark.parametrize(
-    "record",
-    [
-        {HUGE: 1, "turns": 5},
-        {"turns": [{HUGE: 1}]},
-        {"turns": [{"text": {HUGE: 1}}]},
-        {"turns": ["a"], "targets": [HUGE]},
-        {HUGE: []},
-        {"turns": ["a"], "id": {HUGE: 1}},
-    ],
-)
+@pytest.mark.parametrize("record", [
+    {HUGE: 1, "turns": 5}, {"turns": [{HUGE: 1}]}, {"turns": [{"text": {HUGE: 1}}]},
+    {"turns": ["a"], "targets": [HUGE]}, {HUGE: []}, {"turns": ["a"], "id": {HUGE: 1}},
+])  # fmt: skip
 def test_a_huge_key_or_value_makes_a_short_message(tmp_path, record):
     file = tmp_path / "chats.jsonl"
     file.write_text(json.dumps(record) + '\n{"turns": ["a", "b"]}\n')

@@ -48,20 +48,15 @@ def test_gold_graphs_pass(golden, graphs_folder, split):
                for sample in samples)  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("graph", "rules"),
-    [
-        (GOOD, ()),
-        (GOOD + "(zoos; has property; small cages)", ("duplicates",)),
-        (GOOD + "(abolished; has context; zoos)", ("acyclic",)),
-        (GOOD + "(a; is a; b)", ("connected",)),
-        (GOOD.replace("(pain", " (pain"), ("form",)),
-        (GOOD.replace("causes", "cause"), ("relation",)),
-        (GOOD.replace("pain", "very great long pain"), ("concept_words",)),
-        (GOOD.replace("abolished", "abolish"), ("belief_concepts",)),
-        (GOOD + "".join(f"(abolished; causes; n{i})" for i in range(6)), ("max_facts",)),
-    ],
-)
+@pytest.mark.parametrize(("graph", "rules"), [
+    (GOOD, ()), (GOOD + "(zoos; has property; small cages)", ("duplicates",)),
+    (GOOD + "(abolished; has context; zoos)", ("acyclic",)),
+    (GOOD + "(a; is a; b)", ("connected",)), (GOOD.replace("(pain", " (pain"), ("form",)),
+    (GOOD.replace("causes", "cause"), ("relation",)),
+    (GOOD.replace("pain", "very great long pain"), ("concept_words",)),
+    (GOOD.replace("abolished", "abolish"), ("belief_concepts",)),
+    (GOOD + "".join(f"(abolished; causes; n{i})" for i in range(6)), ("max_facts",)),
+])  # fmt: skip
 def test_rules_of_the_paper(graph, rules):
     assert check_graph(graph, BELIEF, ARGUMENT, rules="paper").broken == rules
 
@@ -77,14 +72,11 @@ def test_reasons_say_what_and_where():
 
 
 @pytest.mark.parametrize("rules", ["paper", "released"])
-@pytest.mark.parametrize(
-    "graph",
-    [
-        "", "(", "()", "(" * 10_000, "(a; b" * 10_000, "(" * 10_000 + ";", ")" * 10_000,
-        "(a; r; b)" * 10_000, "".join(f"(n{i}; r{i}; n{i + 1})" for i in range(10_000)),
-        "".join(f"(n{i}; causes; n{(i + 1) % 10_000})" for i in range(10_000)),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("graph", [
+    "", "(", "()", "(" * 10_000, "(a; b" * 10_000, "(" * 10_000 + ";", ")" * 10_000,
+    "(a; r; b)" * 10_000, "".join(f"(n{i}; r{i}; n{i + 1})" for i in range(10_000)),
+    "".join(f"(n{i}; causes; n{(i + 1) % 10_000})" for i in range(10_000)),
+])  # fmt: skip  # fmt: skip
 def test_anything_gets_a_short_verdict(graph, rules):
     verdict = check_graph(graph, "a", "b", rules=rules)
     assert not verdict.ok

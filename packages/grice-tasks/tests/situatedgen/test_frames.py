@@ -49,14 +49,11 @@ def test_clauses_of_keywords(frames, keywords, contexts, expected):
     assert frames.write(keywords, contexts) == expected
 
 
-@pytest.mark.parametrize(
-    "keywords",
-    [
-        ("x",), ("Paris",), ("July", "July"), ("24 hours", "day"), ("king", "queen", "1066"),
-        ("a", "b", "c", "d", "e", "f", "g"), ("city", "country"), ("swamp",), ("winter",),
-        ("hundreds", "lizard", "Texas"), ("role", "part", "people"), ("United States", "marmot"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("keywords", [
+    ("x",), ("Paris",), ("July", "July"), ("24 hours", "day"), ("king", "queen", "1066"),
+    ("a", "b", "c", "d", "e", "f", "g"), ("city", "country"), ("swamp",), ("winter",),
+    ("hundreds", "lizard", "Texas"), ("role", "part", "people"), ("United States", "marmot"),
+])  # fmt: skip  # fmt: skip
 @pytest.mark.parametrize("kind", ["", "GEO", "TEMP"])
 def test_every_keyword_stands_in_its_clause(frames, keywords, kind):
     text = frames.write(keywords, {keywords[0]: kind})

@@ -196,20 +196,16 @@ def test_statements_without_context_are_left_out():
     assert mask("Oman is in Oman, no woman.", ["Oman"]) == "[UNK] is in [UNK], no woman."
 
 
-@pytest.mark.parametrize(
-    ("second", "rules", "expected"),
-    [
-        (marked("b", "Chile is far.", entity="Chile"), "paper", None),
-        (marked("b", "Chile is far.", masked="[UNK]", entity="Chile"), "paper", "keywords"),
-        (marked("b", "Old Spain is far.", entity="Old Spain"), "paper", "shared entity"),
-        (marked("b", "Spain is hot. Yes.", entity="Kenya"), "released", "contained"),
-        (marked("b", "It was in 1990.", label="DATE", entity="1990"), "paper",
-         "no shared context"),
-        (marked("b", "Spaniards left Kenya.", entity="Kenya"), "released", None),
-        (marked("b", "SPAINISH Kenya.", entity="Kenya"), "released", "shared entity"),
-        (marked("b", "SPAINISH Kenya.", entity="Kenya"), "paper", None),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("second", "rules", "expected"), [
+    (marked("b", "Chile is far.", entity="Chile"), "paper", None),
+    (marked("b", "Chile is far.", masked="[UNK]", entity="Chile"), "paper", "keywords"),
+    (marked("b", "Old Spain is far.", entity="Old Spain"), "paper", "shared entity"),
+    (marked("b", "Spain is hot. Yes.", entity="Kenya"), "released", "contained"),
+    (marked("b", "It was in 1990.", label="DATE", entity="1990"), "paper", "no shared context"),
+    (marked("b", "Spaniards left Kenya.", entity="Kenya"), "released", None),
+    (marked("b", "SPAINISH Kenya.", entity="Kenya"), "released", "shared entity"),
+    (marked("b", "SPAINISH Kenya.", entity="Kenya"), "paper", None),
+])  # fmt: skip  # fmt: skip
 def test_rules_of_the_paper_and_of_the_released_code(second, rules, expected):
     assert refusal(marked("a", "Spain is hot."), second, rules) == expected
     with pytest.raises(InputError, match="papr"):

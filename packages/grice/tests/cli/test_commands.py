@@ -170,27 +170,23 @@ def test_every_exit_status_is_in_the_help_and_the_docs(capsys):
         assert f"| {status} | {meaning.partition(':')[0]}" in page
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["score", "nowhere.jsonl"], "nowhere.jsonl: cannot be read: No such file"),
-        (["score", "{chat}", "-m", "relevnce"], "did you mean 'relevance'"),
-        (["score", "{chat}", "--format", "turn"], "did you mean 'turns'"),
-        (["score", "{chat}", "--relevance-model", "gpt"], "model reference 'gpt'"),
-        (["score", "{chat}", "--relevance-model", "builtin:x"], "no model 'x' is shipped"),
-        (["score", "{chat}", "-o", "/nowhere/out.jsonl"], "written: there is no folder /nowhere\n"),
-        (["score", "{chat}", "--report", "/nowhere/r.html"], "/nowhere"),
-        (["score", "{chat}", "--plugin", "none.py"], "not a Python file"),
-        (["explain"], "nothing to explain"),
-        (["explain", "{chat}"], "is a file: give it as --file"),
-        (["explain", "--file", "{chat}", "--id", "t9"], "no conversation with the id 't9'"),
-        (["explain", "--file", "{chat}", "--id", "t0", "--turn", "7"], "turns 0 to 2, not 7"),
-        (["explain", "a", "b", "--turn", "0"], "--id and --turn need --file"),
-        (["explain", "--file", "{broken}"], "no conversation; 1 could not be read, the first: "),
-        (["score", "{broken}", "--bad-records", "fail"], "broken.jsonl:1"),
-        (["list", "coherense"], "no metric 'coherense'"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "message"), [
+    (["score", "nowhere.jsonl"], "nowhere.jsonl: cannot be read: No such file"),
+    (["score", "{chat}", "-m", "relevnce"], "did you mean 'relevance'"),
+    (["score", "{chat}", "--format", "turn"], "did you mean 'turns'"),
+    (["score", "{chat}", "--relevance-model", "gpt"], "model reference 'gpt'"),
+    (["score", "{chat}", "--relevance-model", "builtin:x"], "no model 'x' is shipped"),
+    (["score", "{chat}", "-o", "/nowhere/out.jsonl"], "written: there is no folder /nowhere\n"),
+    (["score", "{chat}", "--report", "/nowhere/r.html"], "/nowhere"),
+    (["score", "{chat}", "--plugin", "none.py"], "not a Python file"),
+    (["explain"], "nothing to explain"), (["explain", "{chat}"], "is a file: give it as --file"),
+    (["explain", "--file", "{chat}", "--id", "t9"], "no conversation with the id 't9'"),
+    (["explain", "--file", "{chat}", "--id", "t0", "--turn", "7"], "turns 0 to 2, not 7"),
+    (["explain", "a", "b", "--turn", "0"], "--id and --turn need --file"),
+    (["explain", "--file", "{broken}"], "no conversation; 1 could not be read, the first: "),
+    (["score", "{broken}", "--bad-records", "fail"], "broken.jsonl:1"),
+    (["list", "coherense"], "no metric 'coherense'"),
+])  # fmt: skip
 def test_a_mistake_gets_one_clear_line(chat, capsys, arguments, message):
     broken = chat.with_name("broken.jsonl")
     broken.write_text('{"turns": []}\n')
@@ -258,19 +254,15 @@ def test_an_interrupt_while_modules_are_imported_ends_quietly():
     assert (ended.returncode, ended.stderr) == (130, "grice: interrupted\n")
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["score", "{chat}", "-m", "log_length", "-o", "{chat}"],
-        ["score", "{chat}", "-m", "log_length", "--report", "{chat}"],
-        ["score", "{folder}", "-m", "log_length", "-o", "{chat}"],
-        ["score", "{link}", "-m", "log_length", "-o", "{chat}"],
-        ["perturb", "{chat}", "-o", "{chat}"],
-        ["gate", "{chat}", "--min", "relevance=0.1", "--junit", "{chat}"],
-        ["compare", "{chat}", "{chat}", "--report", "{chat}"],
-        ["calibrate", "{chat}", "{chat}", "-o", "{chat}"],
-    ],
-)
+@pytest.mark.parametrize("words", [
+    ["score", "{chat}", "-m", "log_length", "-o", "{chat}"],
+    ["score", "{chat}", "-m", "log_length", "--report", "{chat}"],
+    ["score", "{folder}", "-m", "log_length", "-o", "{chat}"],
+    ["score", "{link}", "-m", "log_length", "-o", "{chat}"], ["perturb", "{chat}", "-o", "{chat}"],
+    ["gate", "{chat}", "--min", "relevance=0.1", "--junit", "{chat}"],
+    ["compare", "{chat}", "{chat}", "--report", "{chat}"],
+    ["calibrate", "{chat}", "{chat}", "-o", "{chat}"],
+])  # fmt: skip
 def test_no_command_writes_over_what_it_reads(chat, tmp_path, capsys, words):
     before = chat.read_bytes()
     link = tmp_path / "link.jsonl"

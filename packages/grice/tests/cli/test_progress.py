@@ -67,15 +67,11 @@ def test_of_a_sample_the_conversations_are_counted(chat, capsys, tmp_path):
     assert out.read_text() != first
 
 
-@pytest.mark.parametrize(
-    ("words", "unit"),
-    [
-        ("perturb CHAT --kind turn-replacement --score log_length", "conversations"),
-        ("meta-eval log_length --on RATED", "conversations"),
-        ("explain Late? Yes. --no-cache", "texts"),
-        ("calibrate RATED SCORES", None),
-    ],
-)
+@pytest.mark.parametrize(("words", "unit"), [
+    ("perturb CHAT --kind turn-replacement --score log_length", "conversations"),
+    ("meta-eval log_length --on RATED", "conversations"),
+    ("explain Late? Yes. --no-cache", "texts"), ("calibrate RATED SCORES", None),
+])  # fmt: skip
 @pytest.mark.parametrize("quiet", [False, True])
 def test_every_command_that_takes_long_shows_how_far_it_has_come(
     chat, terminal, tmp_path, words, unit, quiet

@@ -95,18 +95,14 @@ def test_the_nearest_file_counts_and_paths_are_relative_to_it(project, monkeypat
     assert '"metric":"log_length"' in (project / "out.jsonl").read_text()
 
 
-@pytest.mark.parametrize(
-    ("content", "problem"),
-    [
-        ('metric = "log_length"', "no option 'metric' of grice score; did you mean 'metrics'?"),
-        ("relevance-histroy = 2", "did you mean 'relevance-history'?"),
-        ("metrics = {a = 1}", "metrics: a text, a number, true, false or a list"),
-        ("metrics = [", "not valid TOML"),
-        ("a = " + "[" * 9999, "not valid TOML"),
-        ("timeout = true", "timeout: a value is expected, found bool"),
-        ('"sample=1 --seed" = 2', "no option 'sample=1 --seed' of grice score"),
-    ],
-)
+@pytest.mark.parametrize(("content", "problem"), [
+    ('metric = "log_length"', "no option 'metric' of grice score; did you mean 'metrics'?"),
+    ("relevance-histroy = 2", "did you mean 'relevance-history'?"),
+    ("metrics = {a = 1}", "metrics: a text, a number, true, false or a list"),
+    ("metrics = [", "not valid TOML"), ("a = " + "[" * 9999, "not valid TOML"),
+    ("timeout = true", "timeout: a value is expected, found bool"),
+    ('"sample=1 --seed" = 2', "no option 'sample=1 --seed' of grice score"),
+])  # fmt: skip
 def test_a_file_that_cannot_be_used_is_named_with_the_way_out(project, capsys, content, problem):
     (project / "grice.toml").write_text(content + "\n")
     message = refused(capsys)
@@ -133,18 +129,11 @@ def test_a_quiet_command_prints_results_and_errors_alone(project, capsys, by_fil
     assert "missing.jsonl" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("folder", "repository", "file", "is_found"),
-    [
-        ("root/a/b", "root", "", False),
-        ("root/a/b", "root", "root", True),
-        ("home/a/b", None, "", False),
-        ("home/a/b", None, "home", True),
-        ("home/a/b", "home/a", "home", False),
-        ("a/b", None, "a", False),
-        ("a/b", None, "a/b", True),
-    ],
-)
+@pytest.mark.parametrize(("folder", "repository", "file", "is_found"), [
+    ("root/a/b", "root", "", False), ("root/a/b", "root", "root", True),
+    ("home/a/b", None, "", False), ("home/a/b", None, "home", True),
+    ("home/a/b", "home/a", "home", False), ("a/b", None, "a", False), ("a/b", None, "a/b", True),
+])  # fmt: skip
 @pytest.mark.parametrize("worktree", [False, True])
 def test_files_are_searched_up_to_the_repository_or_the_home(
     home, tmp_path, folder, repository, file, is_found, worktree
@@ -183,24 +172,15 @@ def test_a_plugin_comes_from_the_user_alone(project, own, capsys, monkeypatch):
     assert scored(capsys)[0] == {"shout"}, "it is no file of a project in its own folder"
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        f'models = "openai:m@{NOBODY}"',
-        f'models = " openai:m@{NOBODY}"',
-        'models = "mine.toml"',
-        f'judge_relevance_model = ["x", "openai:m@{NOBODY}"]',
-        'relevance-model = "file:folder"',
-        'relevance-model = "other:place"',
-        *(f"relevance-model = '{start}host/own.tsv'" for start in ("//", "\\\\", "/\\")),
-        "limit-requests = 9999",
-        'output = "../out.jsonl"',
-        'output = "link/out.jsonl"',
-        'output = "s3://bucket/out.jsonl"',
-        'report = "a/../../page.html"',
-        'report = "page\\u0000.html"',
-    ],
-)
+@pytest.mark.parametrize("options", [
+    f'models = "openai:m@{NOBODY}"', f'models = " openai:m@{NOBODY}"', 'models = "mine.toml"',
+    f'judge_relevance_model = ["x", "openai:m@{NOBODY}"]', 'relevance-model = "file:folder"',
+    'relevance-model = "other:place"',
+    *(f"relevance-model = '{start}host/own.tsv'" for start in ("//", "\\\\", "/\\")),
+    "limit-requests = 9999", 'output = "../out.jsonl"', 'output = "link/out.jsonl"',
+    'output = "s3://bucket/out.jsonl"', 'report = "a/../../page.html"',
+    'report = "page\\u0000.html"',
+])  # fmt: skip
 def test_a_project_sets_nothing_that_reaches_beyond_it(project, tmp_path, capsys, options):
     (project / "link").symlink_to(tmp_path)
     name = options.partition(" ")[0].replace("_", "-")

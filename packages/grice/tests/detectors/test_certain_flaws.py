@@ -51,17 +51,14 @@ def test_written_near_misses_are_not(rule):
     assert [item["reply"] for item, hit in zip(items, hits, strict=True) if hit] == []
 
 
-@pytest.mark.parametrize(
-    ("reply", "words"),
-    [
-        ("Dear {{name}}, hello from [Company Name].", ["{{name}}", "[Company Name]"]),
-        ('Look: {"name": "find", "arguments": {}}', ['{"name": "']),
-        ('  {"error": "no"}\n', ['{"error": "no"}']),
-        ("<b>Oh</b> <think>why</think> no", ["<think>", "</think>"]),
-        ("🙂 Open the settings and click on the ", ["the"]),
-        ("Sorry.\nKeyError: 'x'\nTraceback (most recent call last):", ["Traceback (most recent"]),
-    ],
-)
+@pytest.mark.parametrize(("reply", "words"), [
+    ("Dear {{name}}, hello from [Company Name].", ["{{name}}", "[Company Name]"]),
+    ('Look: {"name": "find", "arguments": {}}', ['{"name": "']),
+    ('  {"error": "no"}\n', ['{"error": "no"}']),
+    ("<b>Oh</b> <think>why</think> no", ["<think>", "</think>"]),
+    ("🙂 Open the settings and click on the ", ["the"]),
+    ("Sorry.\nKeyError: 'x'\nTraceback (most recent call last):", ["Traceback (most recent"]),
+])  # fmt: skip
 def test_the_words_stand_at_the_offsets_of_the_text_as_it_came(reply, words):
     (flaw,) = certain_flaws(talk("Hi", reply))
     quoted = [reply[span.start : span.end] for span in flaw.spans]

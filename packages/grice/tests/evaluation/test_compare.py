@@ -52,19 +52,15 @@ SHIFTED, SAME = run_of("c", 0.6, seed=1), run_of("c", 0.6, seed=3)
 RISE = [{**row, "value": 0.9 * row["value"] + 0.1} for row in SHIFTED]
 
 
-@pytest.mark.parametrize(
-    ("other", "paired", "verdict", "words"),
-    [
-        (RISE, True, "first higher", "higher than the baseline"),
-        (SAME, True, "no significant difference", "more conversations would be needed"),
-        (run_of("y", 0.75, seed=2), False, "first higher", "unpaired"),
-        (run_of("y", 0.6, seed=4), False, "no significant difference", "from the baseline"),
-        (run_of("y", 0.6, 1), False, None, "no comparison"),
-        (run_of("y", 0.6, status="abstained"), False, None, "no comparison"),
-        (SHIFTED[:1], True, None, "no comparison"),
-        (SHIFTED[:4], True, None, "no comparison"),
-    ],
-)
+@pytest.mark.parametrize(("other", "paired", "verdict", "words"), [
+    (RISE, True, "first higher", "higher than the baseline"),
+    (SAME, True, "no significant difference", "more conversations would be needed"),
+    (run_of("y", 0.75, seed=2), False, "first higher", "unpaired"),
+    (run_of("y", 0.6, seed=4), False, "no significant difference", "from the baseline"),
+    (run_of("y", 0.6, 1), False, None, "no comparison"),
+    (run_of("y", 0.6, status="abstained"), False, None, "no comparison"),
+    (SHIFTED[:1], True, None, "no comparison"), (SHIFTED[:4], True, None, "no comparison"),
+])  # fmt: skip
 def test_runs_over_the_same_and_over_other_conversations(files, other, paired, verdict, words):
     result = compare(*files(a=SHIFTED, b=other))
     [metric] = result.metrics
@@ -166,17 +162,14 @@ def test_a_file_against_itself_shows_no_difference_and_no_nan(pair, capsys):
     assert "NaN" not in out
 
 
-@pytest.mark.parametrize(
-    ("bad", "message"),
-    [
-        ("not json", r"b.jsonl:2: not a JSON object on one line"),
-        ('{"conversation": 3}', r"b.jsonl:2: conversation: Expected `str`, got `int`"),
-        (json.dumps(line("c", 1, None)), r"b.jsonl:2: value: .*needs a value"),
-        (json.dumps(line("c", -1, 0.1)), r"b.jsonl:2: turn: a turn is counted from 0"),
-        (json.dumps(line("c", 2**32 - 1, 0.1)), r"b.jsonl:2: turn: .*, found 4294967295"),
-        (json.dumps(line("c", 0, 0.4)), r"scores conversation 'c', turn 0 more than once"),
-    ],
-)
+@pytest.mark.parametrize(("bad", "message"), [
+    ("not json", r"b.jsonl:2: not a JSON object on one line"),
+    ('{"conversation": 3}', r"b.jsonl:2: conversation: Expected `str`, got `int`"),
+    (json.dumps(line("c", 1, None)), r"b.jsonl:2: value: .*needs a value"),
+    (json.dumps(line("c", -1, 0.1)), r"b.jsonl:2: turn: a turn is counted from 0"),
+    (json.dumps(line("c", 2**32 - 1, 0.1)), r"b.jsonl:2: turn: .*, found 4294967295"),
+    (json.dumps(line("c", 0, 0.4)), r"scores conversation 'c', turn 0 more than once"),
+])  # fmt: skip
 def test_a_broken_file_is_named_with_line_and_field(tmp_path, bad, message):
     good = write(tmp_path / "a.jsonl", [line("c", 0, 0.4)])
     (tmp_path / "b.jsonl").write_text(json.dumps(line("c", 0, 0.4)) + "\n" + bad + "\n")
@@ -184,14 +177,10 @@ def test_a_broken_file_is_named_with_line_and_field(tmp_path, bad, message):
         compare(good, str(tmp_path / "b.jsonl"))
 
 
-@pytest.mark.parametrize(
-    ("other", "message"),
-    [
-        ([line("c", 0, 0.4, "coherence")], "no metric in common: .* has relevance, .* coherence"),
-        ([line("c", 1, 0.4)], "1 conversation, .*no turn"),
-        ([], "no line"),
-    ],
-)
+@pytest.mark.parametrize(("other", "message"), [
+    ([line("c", 0, 0.4, "coherence")], "no metric in common: .* has relevance, .* coherence"),
+    ([line("c", 1, 0.4)], "1 conversation, .*no turn"), ([], "no line"),
+])  # fmt: skip
 def test_files_that_do_not_belong_together_are_refused(files, other, message):
     with pytest.raises(InputError, match=message):
         compare(*files(a=[line("c", 0, 0.4)], b=other))

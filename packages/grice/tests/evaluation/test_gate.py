@@ -99,15 +99,11 @@ def test_scores_of_a_conversation_need_not_be_adjacent_and_those_of_two_inputs_a
     assert check.conversations == 4
 
 
-@pytest.mark.parametrize(
-    ("words", "status"),
-    [
-        (["--min", "relevance=0.6"], 0),
-        (["--min", "relevance=0.9"], 1),
-        (["--max-share-below", "relevance:0.3=0.1", "--max-failed", "0.01"], 0),
-        (["--max-failed", "relevance=0", "--max-abstained", "0"], 0),
-    ],
-)
+@pytest.mark.parametrize(("words", "status"), [
+    (["--min", "relevance=0.6"], 0), (["--min", "relevance=0.9"], 1),
+    (["--max-share-below", "relevance:0.3=0.1", "--max-failed", "0.01"], 0),
+    (["--max-failed", "relevance=0", "--max-abstained", "0"], 0),
+])  # fmt: skip
 def test_exit_status(good, words, status, capsys):
     assert main(["gate", good, *words]) == status
     assert ("failed" in capsys.readouterr().out.split("\n")[0].split()[:1]) == bool(status)
@@ -161,26 +157,22 @@ def test_a_gate_fails_where_the_mean_dropped(tmp_path, capsys):
     assert main(["gate", worse, "--baseline", old, "--max-drop", "relevance=0.02"]) == 1
 
 
-@pytest.mark.parametrize(
-    ("words", "problem"),
-    [
-        ([], "nothing to check"),
-        (["--min", "relevnce=0.6"], "did you mean 'relevance'"),
-        (["--max-failed", "1.5"], "every metric: a share lies between 0 and 1, found 1.5"),
-        (["--max-failed", "7", "--max-abstained", "0.1"], "between 0 and 1, found 7"),
-        (["--min", "relevance=nan"], "relevance: a threshold is a finite number"),
-        (["--min", "relevance=0.2", "--min", "relevance=0.6"], "two thresholds for relevance"),
-        (["--min", "relevance"], "--min relevance: write METRIC=VALUE"),
-        (["--max-share-below", "relevance=0.3"], "write METRIC:VALUE=SHARE"),
-        (["--min", "relevance=1.5"], "its scores lie between 0 and 1"),
-        (["--max-share-below", "relevance:-1=0.1"], "its scores lie between 0 and 1"),
-        (["--max-drop", "0.1"], "--baseline and --max-drop belong together"),
-        (["--baseline", "{old}", "--min", "relevance=0.5"], "belong together"),
-        (["--baseline", "{old}", "--max-drop", "-0.1"], "a drop is 0 or more"),
-        (["--baseline", "{old}", "--max-drop", "coherence=0.1"], "no scores of metric 'coherence'"),
-        (["--baseline", "{other}", "--max-drop", "0.1"], "is not comparable"),
-    ],
-)
+@pytest.mark.parametrize(("words", "problem"), [
+    ([], "nothing to check"), (["--min", "relevnce=0.6"], "did you mean 'relevance'"),
+    (["--max-failed", "1.5"], "every metric: a share lies between 0 and 1, found 1.5"),
+    (["--max-failed", "7", "--max-abstained", "0.1"], "between 0 and 1, found 7"),
+    (["--min", "relevance=nan"], "relevance: a threshold is a finite number"),
+    (["--min", "relevance=0.2", "--min", "relevance=0.6"], "two thresholds for relevance"),
+    (["--min", "relevance"], "--min relevance: write METRIC=VALUE"),
+    (["--max-share-below", "relevance=0.3"], "write METRIC:VALUE=SHARE"),
+    (["--min", "relevance=1.5"], "its scores lie between 0 and 1"),
+    (["--max-share-below", "relevance:-1=0.1"], "its scores lie between 0 and 1"),
+    (["--max-drop", "0.1"], "--baseline and --max-drop belong together"),
+    (["--baseline", "{old}", "--min", "relevance=0.5"], "belong together"),
+    (["--baseline", "{old}", "--max-drop", "-0.1"], "a drop is 0 or more"),
+    (["--baseline", "{old}", "--max-drop", "coherence=0.1"], "no scores of metric 'coherence'"),
+    (["--baseline", "{other}", "--max-drop", "0.1"], "is not comparable"),
+])  # fmt: skip
 def test_thresholds_that_are_wrong_or_decide_nothing_are_refused(tmp_path, capsys, words, problem):
     rows = [{**row, "value": min(1.0, max(0.0, row["value"]))} for row in scores(40, 0.7)]
     old, new = write(tmp_path / "old", rows), write(tmp_path / "new", rows)

@@ -234,15 +234,12 @@ def test_scores_of_two_versions_of_a_metric_are_refused(tmp_path):
 
 
 @pytest.mark.data
-@pytest.mark.parametrize(
-    ("name", "golden"),
-    [
-        ("fed_turn", {"log_length": 0.115844, "overlap_last_turn": 0.013813}),
-        ("grade_dailydialog", {"log_length": -0.234309, "overlap_last_turn": -0.017179}),
-        ("fed_dialogue", {"mean_user_words": 0.487976, "mean_system_words": 0.232606}),
-        ("fed_dialogue", {"distinct_words": -0.027066, "turn_count": -0.121581}),
-    ],
-)
+@pytest.mark.parametrize(("name", "golden"), [
+    ("fed_turn", {"log_length": 0.115844, "overlap_last_turn": 0.013813}),
+    ("grade_dailydialog", {"log_length": -0.234309, "overlap_last_turn": -0.017179}),
+    ("fed_dialogue", {"mean_user_words": 0.487976, "mean_system_words": 0.232606}),
+    ("fed_dialogue", {"distinct_words": -0.027066, "turn_count": -0.121581}),
+])  # fmt: skip
 def test_floors_give_the_known_correlations_on_published_sets(data_folder, name, golden):
     # Golden: the same floors computed elsewhere, with ln(1 + words) as length, which has the same
     # ranks where no reply is empty.

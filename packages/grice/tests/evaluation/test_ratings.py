@@ -153,19 +153,16 @@ def test_several_ratings_of_one_item_are_averaged_and_missing_ones_counted(tmp_p
     assert any("the scale is taken to be" in says for says in calibration.says)
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda rows: rows[:9], "9 items are rated; at least 10"),
-        (lambda rows: [{**row, "rating": 3} for row in rows], "every rating is 3"),
-        ({"conversation": "c999"}, r"l:41: conversation: there is no score"),
-        ({"turn": 7}, r"l:41: turn: .*no score of conversation 'c0', turn 7"),
-        ({"turn": None}, r"l:41: turn: line 1 rates a turn, this one a conversation"),
-        ({"turn": -1}, r"l:41: turn: expected the number of a turn, counted from 0"),
-        ({"rating": "good"}, r"l:41: rating: expected a number, found 'good'"),
-        ({"rating": ...}, r"l:41: .*found conversation, turn; supported: "),
-    ],
-)
+@pytest.mark.parametrize(("change", "message"), [
+    (lambda rows: rows[:9], "9 items are rated; at least 10"),
+    (lambda rows: [{**row, "rating": 3} for row in rows], "every rating is 3"),
+    ({"conversation": "c999"}, r"l:41: conversation: there is no score"),
+    ({"turn": 7}, r"l:41: turn: .*no score of conversation 'c0', turn 7"),
+    ({"turn": None}, r"l:41: turn: line 1 rates a turn, this one a conversation"),
+    ({"turn": -1}, r"l:41: turn: expected the number of a turn, counted from 0"),
+    ({"rating": "good"}, r"l:41: rating: expected a number, found 'good'"),
+    ({"rating": ...}, r"l:41: .*found conversation, turn; supported: "),
+])  # fmt: skip
 def test_labels_that_cannot_be_used_are_named(tmp_path, change, message):
     labels, scores = rated(tmp_path, 40)
     rows = rows_of(labels)

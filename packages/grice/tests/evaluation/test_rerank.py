@@ -46,16 +46,10 @@ def ranked(grader, *candidates, **blend):
     return item
 
 
-@pytest.mark.parametrize(
-    ("blend", "first"),
-    [
-        ({"rule": "mean"}, 0),
-        ({"rule": "min"}, 1),
-        ({"rule": "geometric"}, 1),
-        ({"rule": "mean", "weights": {"two": 3.0}}, 1),
-        ({"held_out": ("one",)}, 1),
-    ],
-)
+@pytest.mark.parametrize(("blend", "first"), [
+    ({"rule": "mean"}, 0), ({"rule": "min"}, 1), ({"rule": "geometric"}, 1),
+    ({"rule": "mean", "weights": {"two": 3.0}}, 1), ({"held_out": ("one",)}, 1),
+])  # fmt: skip
 def test_the_blend_decides(grader, blend, first):
     assert ranked(grader, "1.0 0.1", "0.5 0.4", **blend).best.index == first
 
@@ -112,18 +106,14 @@ def test_unusable_candidates_are_an_error_of_their_record(grader, candidates, wh
     assert item.best.index == 0
 
 
-@pytest.mark.parametrize(
-    ("blend", "problem"),
-    [
-        ({"rule": "median"}, "no blend 'median'"),
-        ({"weights": {"three": 1.0}}, "three is not run"),
-        ({"weights": {"one": 0.0}}, "above 0"),
-        ({"weights": {"one": 1.0}, "held_out": ("one",)}, "takes no weight"),
-        ({"vetoes": {"one": math.nan}}, "finite"),
-        ({"rule": "min", "weights": {"one": 1.0}}, "takes no weights"),
-        ({"held_out": ("one", "two")}, "no metric is left"),
-    ],
-)
+@pytest.mark.parametrize(("blend", "problem"), [
+    ({"rule": "median"}, "no blend 'median'"), ({"weights": {"three": 1.0}}, "three is not run"),
+    ({"weights": {"one": 0.0}}, "above 0"),
+    ({"weights": {"one": 1.0}, "held_out": ("one",)}, "takes no weight"),
+    ({"vetoes": {"one": math.nan}}, "finite"),
+    ({"rule": "min", "weights": {"one": 1.0}}, "takes no weights"),
+    ({"held_out": ("one", "two")}, "no metric is left"),
+])  # fmt: skip
 def test_a_blend_that_does_not_fit_is_refused_before_anything_is_scored(grader, blend, problem):
     with pytest.raises(InputError, match=problem):
         list(rerank([], grader.scorer, Blend(**blend)))
@@ -181,18 +171,15 @@ def test_roles_of_a_chat_stay():
     assert [message["role"] for message in pair.prompt] == ["system", "user", "assistant"]
 
 
-@pytest.mark.parametrize(
-    ("filters", "candidates", "why"),
-    [
-        ({"margin": 0.9}, (GOOD, BAD), "too close"),
-        ({"margin": 0.0}, (GOOD, candidate("Same.", 0.8, one=0.8)), "too close"),
-        ({"length_ratio": 1.5}, (GOOD, BAD), "lengths too different"),
-        ({"agreement": True}, (GOOD, candidate("x", 0.1, one=0.9)), "metrics disagree"),
-        ({}, (GOOD, candidate("Four  words are here.", 0.1)), "the same text"),
-        ({}, (GOOD, candidate("", None)), FEW),
-        ({}, [candidate(text, 0.8, vetoed=("one",)) for text in "ab"], FEW),
-    ],
-)
+@pytest.mark.parametrize(("filters", "candidates", "why"), [
+    ({"margin": 0.9}, (GOOD, BAD), "too close"),
+    ({"margin": 0.0}, (GOOD, candidate("Same.", 0.8, one=0.8)), "too close"),
+    ({"length_ratio": 1.5}, (GOOD, BAD), "lengths too different"),
+    ({"agreement": True}, (GOOD, candidate("x", 0.1, one=0.9)), "metrics disagree"),
+    ({}, (GOOD, candidate("Four  words are here.", 0.1)), "the same text"),
+    ({}, (GOOD, candidate("", None)), FEW),
+    ({}, [candidate(text, 0.8, vetoed=("one",)) for text in "ab"], FEW),
+])  # fmt: skip
 def test_pairs_that_do_not_hold_are_left_out_and_counted(filters, candidates, why):
     refused = Counter()
     assert not list(preferences([ranking(*candidates)], refused, **filters))
@@ -247,16 +234,12 @@ def test_a_metric_that_only_vetoes_is_run_too(records, capsys):
     assert vetoed == {1: [], 0: ["log_length"], 2: []}
 
 
-@pytest.mark.parametrize(
-    ("options", "problem"),
-    [
-        (["--weight", "relevance"], "METRIC=VALUE"),
-        (["--weight", "relevance=heavy"], "not a number"),
-        (["--candidates", "replies"], "no record could be used"),
-        (["--margin", "0.2", "--agreement"], "--margin, --agreement: only pairs are filtered"),
-        (["--pairs", "--margin", "-1"], "a margin must be 0"),
-    ],
-)
+@pytest.mark.parametrize(("options", "problem"), [
+    (["--weight", "relevance"], "METRIC=VALUE"), (["--weight", "relevance=heavy"], "not a number"),
+    (["--candidates", "replies"], "no record could be used"),
+    (["--margin", "0.2", "--agreement"], "--margin, --agreement: only pairs are filtered"),
+    (["--pairs", "--margin", "-1"], "a margin must be 0"),
+])  # fmt: skip
 def test_options_that_do_not_fit_are_refused(records, options, problem, capsys):
     assert main(["rerank", str(records), *options]) == 2
     assert problem in " ".join(capsys.readouterr().err.split())

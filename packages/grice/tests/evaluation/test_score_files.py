@@ -40,17 +40,14 @@ def test_a_column_of_a_table_and_a_field_of_json_lines_are_scores(tmp_path):
     assert scores(path) == [("a", 0, "m", 1.0, "ok")], "a file of that name is that file"
 
 
-@pytest.mark.parametrize(
-    ("content", "column", "problem"),
-    [
-        ("conversation,helpful\na,4\n", "helpfull", "did you mean 'helpful'"),
-        ("conversation,helpful\na,good\n", "helpful", "expected a finite number, found 'good'"),
-        ("conversation,helpful\na,inf\n", "helpful", "finite"),
-        ("text,helpful\na,4\n", "helpful", "no conversation is named"),
-        ("conversation,turn,helpful\na,first,4\n", "helpful", "number of a turn"),
-        ("", "helpful", "contains no rows"),
-    ],
-)
+@pytest.mark.parametrize(("content", "column", "problem"), [
+    ("conversation,helpful\na,4\n", "helpfull", "did you mean 'helpful'"),
+    ("conversation,helpful\na,good\n", "helpful", "expected a finite number, found 'good'"),
+    ("conversation,helpful\na,inf\n", "helpful", "finite"),
+    ("text,helpful\na,4\n", "helpful", "no conversation is named"),
+    ("conversation,turn,helpful\na,first,4\n", "helpful", "number of a turn"),
+    ("", "helpful", "contains no rows"),
+])  # fmt: skip
 def test_a_file_without_such_a_column_of_scores_is_refused(tmp_path, content, column, problem):
     path = tmp_path / "judge.csv"
     path.write_text(content)
@@ -79,22 +76,16 @@ def test_conversations_of_two_inputs_with_one_id_are_two_and_repeated_scores_are
         read_table(score_files.write(tmp_path / "twice.jsonl", [*rows, rows[0]]))
 
 
-@pytest.mark.parametrize(
-    ("fields", "expected"),
-    [
-        ({"rating": 4}, {"overall": (4.0,)}),
-        ({"Rating": " 4.5 "}, {"overall": (4.5,)}),
-        ({"ratings": [1, None, "3"]}, {"overall": (1.0, None, 3.0)}),
-        ({"ratings": "[4, 5]"}, {"overall": (4.0, 5.0)}),
-        ({"rating": {"fluent": "2", "other": [1, 2]}}, {"fluent": (2.0,), "other": (1.0, 2.0)}),
-        ({"rater10": 3, "rater2": 1, "rater1": ""}, {"overall": (None, 1.0, 3.0)}),
-        ({"annotator_1": "2", "annotator_2": "x"}, {"overall": (2.0, None)}),
-        ({"rating": "", "rater1": 2}, {"overall": (2.0,)}),
-        ({"rating": True}, {"overall": (None,)}),
-        ({"rating": "nan"}, {"overall": (None,)}),
-        ({"stars": 4}, {}),
-    ],
-)
+@pytest.mark.parametrize(("fields", "expected"), [
+    ({"rating": 4}, {"overall": (4.0,)}), ({"Rating": " 4.5 "}, {"overall": (4.5,)}),
+    ({"ratings": [1, None, "3"]}, {"overall": (1.0, None, 3.0)}),
+    ({"ratings": "[4, 5]"}, {"overall": (4.0, 5.0)}),
+    ({"rating": {"fluent": "2", "other": [1, 2]}}, {"fluent": (2.0,), "other": (1.0, 2.0)}),
+    ({"rater10": 3, "rater2": 1, "rater1": ""}, {"overall": (None, 1.0, 3.0)}),
+    ({"annotator_1": "2", "annotator_2": "x"}, {"overall": (2.0, None)}),
+    ({"rating": "", "rater1": 2}, {"overall": (2.0,)}), ({"rating": True}, {"overall": (None,)}),
+    ({"rating": "nan"}, {"overall": (None,)}), ({"stars": 4}, {}),
+])  # fmt: skip
 def test_ratings_are_understood_in_every_shape(fields, expected):
     assert ratings_of(fields) == expected
 
@@ -126,13 +117,10 @@ def scored(tmp_path):
     return score_files.write(tmp_path / "scores.jsonl", rows)
 
 
-@pytest.mark.parametrize(
-    ("name", "header", "row"),
-    [
-        ("labels.csv", "conversation,turn,rating", "c{0},0,{1}"),
-        ("labels.tsv", "id\tturn\trater1\trater2", "c{0}\t0\t{1}\t"),
-    ],
-)
+@pytest.mark.parametrize(("name", "header", "row"), [
+    ("labels.csv", "conversation,turn,rating", "c{0},0,{1}"),
+    ("labels.tsv", "id\tturn\trater1\trater2", "c{0}\t0\t{1}\t"),
+])  # fmt: skip
 def test_labels_may_be_a_table(tmp_path, scored, name, header, row):
     lines = [header, *(row.format(i, i % 5) for i in range(12))]
     (tmp_path / name).write_text("\n".join(lines) + "\n")
@@ -140,15 +128,12 @@ def test_labels_may_be_a_table(tmp_path, scored, name, header, row):
     assert joined.ratings[joined.rated].tolist() == [i % 5 for i in range(12)]
 
 
-@pytest.mark.parametrize(
-    ("header", "row", "problem"),
-    [
-        ("conversation,turn,stars", "c1,0,4", "found conversation, turn, stars; supported: "),
-        ("talk,turn,rating", "c1,0,4", "found talk, turn, rating"),
-        ("conversation,turn,rating", "c1,first,4", "number of a turn.*found 'first'"),
-        ("conversation,turn,rating", "c1,0,4,5", "1 more cells than the header"),
-    ],
-)
+@pytest.mark.parametrize(("header", "row", "problem"), [
+    ("conversation,turn,stars", "c1,0,4", "found conversation, turn, stars; supported: "),
+    ("talk,turn,rating", "c1,0,4", "found talk, turn, rating"),
+    ("conversation,turn,rating", "c1,first,4", "number of a turn.*found 'first'"),
+    ("conversation,turn,rating", "c1,0,4,5", "1 more cells than the header"),
+])  # fmt: skip
 def test_a_table_of_labels_that_cannot_be_used_says_why(tmp_path, scored, header, row, problem):
     file = tmp_path / "labels.csv"
     file.write_text(f"{header}\n{row}\n")

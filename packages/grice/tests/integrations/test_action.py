@@ -55,13 +55,10 @@ def test_the_action_scores_and_gates(shell, tmp_path):
     assert "log\\_length" in summary  # as Markdown wants it: an underscore is escaped
 
 
-@pytest.mark.parametrize(
-    ("stated", "installed"),
-    [
-        ("", [f"the action's/checkout/packages/{name}" for name in ("grice-models", "grice")]),
-        ("grice[arrow] ./plugin", ["grice[arrow]", "./plugin"]),
-    ],
-)
+@pytest.mark.parametrize(("stated", "installed"), [
+    ("", [f"the action's/checkout/packages/{name}" for name in ("grice-models", "grice")]),
+    ("grice[arrow] ./plugin", ["grice[arrow]", "./plugin"]),
+])  # fmt: skip
 def test_the_action_installs_its_own_checkout_unless_told_otherwise(
     shell, tmp_path, stated, installed
 ):

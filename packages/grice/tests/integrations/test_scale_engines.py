@@ -248,13 +248,10 @@ def test_a_rename_that_fails_is_said_and_leaves_nothing_under_the_name(store, mo
     assert files.files_under(store) == []
 
 
-@pytest.mark.parametrize(
-    ("url", "reason"),
-    [
-        ("memory://bucket/nothing", "there is no such file"),
-        ("gopher://bucket/a.jsonl", "Protocol not known"),
-    ],
-)
+@pytest.mark.parametrize(("url", "reason"), [
+    ("memory://bucket/nothing", "there is no such file"),
+    ("gopher://bucket/a.jsonl", "Protocol not known"),
+])  # fmt: skip
 def test_what_cannot_be_read_is_said(url, reason, tmp_path, capsys):
     with pytest.raises(InputError, match=reason):
         planned([url], tmp_path / "out", GRADING)

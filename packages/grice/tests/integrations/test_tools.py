@@ -308,13 +308,10 @@ def test_scores_and_thresholds_in_a_suite(tmp_path):
 TOOLS = {"deepeval", "inspect_ai", "langfuse", "langsmith", "mlflow", "opik", "phoenix"}
 
 
-@pytest.mark.parametrize(
-    ("modules", "others"),
-    [
-        ("grice.integrations, grice.integrations.promptfoo", TOOLS),
-        ("grice.pytest_plugin", {"numpy", "scipy", "ctranslate2", "msgspec", "rich"}),
-    ],
-)
+@pytest.mark.parametrize(("modules", "others"), [
+    ("grice.integrations, grice.integrations.promptfoo", TOOLS),
+    ("grice.pytest_plugin", {"numpy", "scipy", "ctranslate2", "msgspec", "rich"}),
+])  # fmt: skip
 def test_nothing_of_a_tool_and_nothing_heavy_is_imported_before_its_file(modules, others):
     code = f"import sys, {modules}; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -177,14 +177,10 @@ def test_casual_english_is_english(text):
     assert not_english(text) is None
 
 
-@pytest.mark.parametrize(
-    "reply",
-    [
-        " ".join(f"I bought a thing{i} and sold it." for i in range(50)),
-        "I ran home. " * 400,
-        "I went " + "to buy milk to bake a cake " * 30,
-    ],
-)
+@pytest.mark.parametrize("reply", [
+    " ".join(f"I bought a thing{i} and sold it." for i in range(50)), "I ran home. " * 400,
+    "I went " + "to buy milk to bake a cake " * 30,
+])  # fmt: skip
 def test_long_replies_are_cut_with_a_flag(extractor, reply):
     assert extracted(extractor, reply, "Why?").flags == ("truncated",)
 

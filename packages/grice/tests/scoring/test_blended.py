@@ -41,15 +41,12 @@ def test_a_blend_is_made_of_the_scores_of_its_parts(chat, capsys):
             assert all(part["signature"] in blend["signature"] for part in parts)
 
 
-@pytest.mark.parametrize(
-    ("parts", "blended"),
-    [
-        ([("ok", 0.1), ("ok", 0.3)], ("ok", 0.1)),
-        ([("ok", 0.1), ("abstained", 0.7)], ("abstained", 0.5)),
-        ([("failed", None), ("ok", 0.3)], ("failed", None)),
-        ([("failed", None), ("abstained", 0.7)], ("failed", None)),
-    ],
-)
+@pytest.mark.parametrize(("parts", "blended"), [
+    ([("ok", 0.1), ("ok", 0.3)], ("ok", 0.1)),
+    ([("ok", 0.1), ("abstained", 0.7)], ("abstained", 0.5)),
+    ([("failed", None), ("ok", 0.3)], ("failed", None)),
+    ([("failed", None), ("abstained", 0.7)], ("failed", None)),
+])  # fmt: skip
 def test_a_blend_abstains_or_fails_where_one_of_its_parts_does(parts, blended):
     with load("relevance", "repetition") as grader:
         blend = blend_of("min:relevance,repetition", grader.scorer.metrics)

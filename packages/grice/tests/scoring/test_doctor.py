@@ -37,14 +37,10 @@ def diagnosis(capsys, *words):
     return status, json.loads(capsys.readouterr().out)
 
 
-@pytest.mark.parametrize(
-    ("mode", "metrics"),
-    [
-        ("fast", METRICS),
-        ("exact", METRICS[:3]),
-        pytest.param("exact", METRICS, marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.parametrize(("mode", "metrics"), [
+    ("fast", METRICS), ("exact", METRICS[:3]),
+    pytest.param("exact", METRICS, marks=pytest.mark.slow),
+])  # fmt: skip
 def test_scores_keep_their_bits_in_every_arrangement(capsys, mode, metrics):
     status, report = diagnosis(capsys, "--mode", mode, "-m", ",".join(metrics))
     assert (status, report["holds"], report["problems"]) == (0, True, [])

@@ -232,15 +232,12 @@ def test_a_share_in_conversations_has_wilsons_interval_of_as_many_items_as_vary_
     assert proportion([1.0, 0.0]).interval is not None
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda x, y, **k: stats.compare_correlations({"a": x, "b": x - y}, y, **k),
-        lambda x, y, **k: stats.correlation(x, y, groups=range(len(x)), **k),
-        lambda x, y, **k: stats.partial_correlation(x, y, [x**2], groups=range(len(x)), **k),
-        lambda x, y, **k: stats.system_level(x, y, [i % 4 for i in range(len(x))], **k),
-    ],
-)
+@pytest.mark.parametrize("call", [
+    lambda x, y, **k: stats.compare_correlations({"a": x, "b": x - y}, y, **k), lambda x, y,
+    **k: stats.correlation(x, y, groups=range(len(x)), **k), lambda x, y,
+    **k: stats.partial_correlation(x, y, [x**2], groups=range(len(x)), **k), lambda x, y,
+    **k: stats.system_level(x, y, [i % 4 for i in range(len(x))], **k),
+])  # fmt: skip
 def test_resampling_is_seeded_and_says_so(call):
     rng = np.random.default_rng(4)
     x = rng.normal(size=600)

@@ -49,15 +49,12 @@ def agrees(x, y, expected):
         assert estimate.n == expected["n"]
 
 
-@pytest.mark.parametrize(
-    ("name", "scorer", "aspects"),
-    [
-        ("dstc9_dialogue", "flow_score", {"overall", "coherent"}),
-        ("grade_dailydialog", "grade_reimplementation", {"coherence"}),
-        ("grade_empatheticdialogues", "grade_reimplementation", {"coherence"}),
-        *((name, "fed_metric_replication", None) for name in ("fed_dialogue", "fed_turn")),
-    ],
-)
+@pytest.mark.parametrize(("name", "scorer", "aspects"), [
+    ("dstc9_dialogue", "flow_score", {"overall", "coherent"}),
+    ("grade_dailydialog", "grade_reimplementation", {"coherence"}),
+    ("grade_empatheticdialogues", "grade_reimplementation", {"coherence"}),
+    *((name, "fed_metric_replication", None) for name in ("fed_dialogue", "fed_turn")),
+])  # fmt: skip
 def test_released_scores(name, scorer, aspects, rows, released, golden):
     data = rows(f"rated/{name}.jsonl.gz")
     values = golden("released_metrics_golden")["values"][f"{name}/{scorer}"]
