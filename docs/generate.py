@@ -18,13 +18,18 @@ from blind_spots import blind_spots
 from command_pages import command_pages
 from metric_pages import metric_page, model_cards
 
+from grice.detectors import ALL
+from grice.detectors.rules import FAMILIES, figures
 from grice.metrics.declaration import Metric, find_metrics
+from grice.stats.estimate import wilson_interval
 from grice_research.comparisons import Recorded, limits_of
 from grice_research.pages import bench_page, changes, index_page, notice
 from grice_research.runs import read_runs
 
 HERE = Path(__file__).parent
 PRESETS = HERE / "presets.md"
+RULES = HERE / "rules.md"
+BEGIN, END = "<!-- rules -->\n", "<!-- end of rules -->"
 README = HERE.parent / "README.md"
 UNSEEN = "## What it does not see\n\n"
 
@@ -43,11 +48,29 @@ def pages() -> dict[Path, str]:
         HERE / "what-it-cannot-see.md": blind_spots(known, metrics),
         HERE / "results.md": index_page(runs, "results"),
         **{HERE / "results" / f"{run.bench}.md": bench_page(run, "../results.md") for run in runs},
+        RULES: _with_rules(RULES.read_text("utf-8")),
         PRESETS: with_agreement(PRESETS.read_text("utf-8"), runs),
         README: quality_table.with_table(
             README.read_text("utf-8"), runs, PRESETS.read_text("utf-8")
         ),
     }
+
+
+def _with_rules(page: str) -> str:
+    """Return the page of rules with their recorded figures between the marks."""
+    head = "rule|finds|family|precision|95 %|n|natural: right of read|recall|95 %|by default"
+    rows = [f"| {head.replace('|', ' | ')} |\n|---|---|---|---:|---:|---:|---:|---:|---:|---|"]
+    for rule in ALL:
+        seen = figures()[rule.code]
+        cells = [f"{rule.code} `{rule.name}`", rule.title, FAMILIES[rule.code[0]]]
+        cells += [f"{seen.precision:.3f}", f"{seen.low:.3f} – {seen.high:.3f}"]
+        cells += [f"{seen.n:,}", f"{seen.right:,} of {seen.natural:,}"]
+        low, high = wilson_interval(seen.found / max(seen.planted, 1), max(seen.planted, 1))
+        cells += [f"{seen.found} of {seen.planted}", f"{low:.2f} – {high:.2f}"]
+        cells.append("yes" if rule.is_default else "no")
+        rows.append(f"| {' | '.join(cells if seen.n else [*cells[:3], *'––0–––', cells[-1]])} |")
+    before, _, rest = page.partition(BEGIN)
+    return "\n".join([before + BEGIN, *rows, "", END]) + rest.partition(END)[2]
 
 
 def _with_cards(metric: Metric, known: Recorded) -> str:

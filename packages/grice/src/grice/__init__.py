@@ -13,7 +13,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from grice.data import Conversation, Evidence, Judgement, Response, Score, Span, Triple, Turn
+    from grice.data import (
+        Conversation,
+        Evidence,
+        Finding,
+        Judgement,
+        Response,
+        Score,
+        Span,
+        Triple,
+        Turn,
+    )
+    from grice.detectors.check import check
     from grice.errors import GriceError
     from grice.evaluation.review import review
     from grice.readers import read
@@ -24,18 +35,19 @@ __version__ = "0.2.0"
 
 # Names are imported when they are first used: `import grice` must cost next to nothing.
 _HOMES = {
-    **dict.fromkeys(("Conversation", "Evidence", "Judgement", "Response"), "data"),
+    **dict.fromkeys(("Conversation", "Evidence", "Finding", "Judgement", "Response"), "data"),
     **dict.fromkeys(("Score", "Span", "Triple", "Turn"), "data"),
     **dict.fromkeys(("load", "score"), "scoring"),
     "GriceError": "errors",
+    "check": "detectors.check",
     "read": "readers",
     "review": "evaluation.review",
     "score_files": "report",
 }
 
 __all__ = [
-    "Conversation", "Evidence", "GriceError", "Judgement", "Response", "Score", "Span", "Triple",
-    "Turn", "load", "read", "review", "score", "score_files",
+    "Conversation", "Evidence", "Finding", "GriceError", "Judgement", "Response", "Score", "Span",
+    "Triple", "Turn", "check", "load", "read", "review", "score", "score_files",
 ]  # fmt: skip
 
 

@@ -20,6 +20,8 @@ else:
 Status: TypeAlias = Literal["ok", "abstained", "failed"]
 """``ok``: judged. ``abstained``: nothing to judge. ``failed``: could not be judged."""
 
+Severity: TypeAlias = Literal["error", "warning", "note"]
+
 
 class Turn(msgspec.Struct, frozen=True, omit_defaults=True):
     """One utterance of one speaker.
@@ -216,16 +218,28 @@ class Signature(NamedTuple):
 
 
 class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A flaw that a rule, such as ``cut-off``, finds in a reply, with the words that show it.
+    """A flaw that a rule finds in a turn, with the words that show it.
 
-    ``turn`` is the index of the reply; an empty one has no spans.
+    Attributes:
+        code, rule: Code of the rule, such as ``T108``, and its name, such as ``cut-off``.
+        severity: ``error``: the turn is flawed. ``warning``: a person should look at it. ``note``:
+            a sign of a flaw, such as a user who complains in the next turn.
+        confidence: Measured precision of the rule, 0 to 1; None if it was not measured.
+        spans: Parts of this turn and of others that show it.
+        quotes: The words of each span, shortened; secrets and personal data are masked.
+        file: Its input, if several were checked together or the finding is of a file.
     """
 
+    code: str
     rule: str
     conversation: str
     turn: int
     message: str
     spans: tuple[Span, ...] = ()
+    quotes: tuple[str, ...] = ()
+    severity: Severity = "error"
+    confidence: float | None = None
+    file: str = ""
 
 
 _STEERING = re.compile(

@@ -12,6 +12,7 @@ HOMONYMS = {
     "--baseline": "an earlier run (gate), or a trivial metric (meta-eval)",
     "--blend": "a score made of others (score), or how several choose together (rerank)",
     "--file": "a conversation (explain), or a file of a repository (models add)",
+    "--format": "of the files that are read, or of the result (check), as in linters",
     "--kind": "of a perturbation, or of a model",
 }
 """Options that two commands mean differently, as one word of the language does."""

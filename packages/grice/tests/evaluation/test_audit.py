@@ -174,12 +174,8 @@ def test_what_a_preset_shares_with_what_ships_stands_once(tmp_path, monkeypatch,
 
 
 @pytest.mark.parametrize(("words", "message"), [
-<<<<<<< HEAD
     (["smal"], "no preset 'smal'"),
     (["file:./x"], "openai:MODEL@URL"),
-=======
-    (["smal"], "no preset 'smal'"), (["file:./x"], "openai:MODEL@URL"),
->>>>>>> 73a0d137 (Tests: short items of parametrised tables share lines)
     (["small", "--items", "1000"], "1 to 100 ship"),
     (["small", "-m", "coherence"], "judges conversations"),
     (["openai:m@nowhere"], "openai:MODEL@URL"),

@@ -48,7 +48,10 @@ __all__ = ["command_parser", "find_commands", "main"]
 COMMAND_GROUP = "grice.commands"  # entry point group of commands that other distributions add
 
 COMMANDS = {
-    "find bad replies": dict.fromkeys(("score", "review", "explain", "report"), "scores"),
+    "find bad replies": {
+        "check": "check",
+        **dict.fromkeys(("score", "review", "explain", "report"), "scores"),
+    },
     "compare systems and decide": dict.fromkeys(("compare", "gate", "rerank"), "decide"),
     "evaluate metrics": {
         **dict.fromkeys(("meta-eval", "audit", "perturb"), "evaluate"),
@@ -100,7 +103,8 @@ def _run(typed: Sequence[str]) -> int:
                 parser.print_help(sys.stderr)
                 return UNUSABLE
             if settings:
-                check_settings(settings, parser.commands()["score"])
+                command = next(word for word in words if not word.startswith("-"))
+                check_settings(settings, parser.commands()[command], command)
             arguments = parser.parse_args(words)
             _keep_inputs(arguments)
             with watched(progress_bar() if sys.stderr.isatty() and not quiet else None):

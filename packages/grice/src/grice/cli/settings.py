@@ -1,8 +1,11 @@
-"""Options of ``grice score`` from ``grice.toml``, or ``[tool.grice]`` of ``pyproject.toml``.
+"""Options of ``score`` and ``check`` from ``grice.toml`` or ``[tool.grice]`` of pyproject.toml.
 
     metrics = ["relevance", "coherence"]
     speaker = ["assistant"]
     relevance-history = 3
+
+    [check]                # [tool.grice.check] in pyproject.toml
+    ignore = ["T107"]
 
 A key is an option without its dashes; paths are relative to the file. Two files are read: that of
 the project, the nearest one from the working folder up to the root of its repository or the home
@@ -37,7 +40,13 @@ ALLOWED = frozenset({
     "speaker", "timeout", "workers",
 })  # fmt: skip
 """Options of ``grice score`` that the file of a project may set."""
-PATHS = ("cache", "output", "plugin", "report")
+ALLOWED_IN_CHECK = frozenset({
+    "column", "debug", "format", "full", "ignore", "input-format", "json", "limit",
+    "min-confidence", "quiet", "select", "speaker",
+})  # fmt: skip
+SCORE, CHECK = "score", "check"
+PATHS = ("baseline", "cache", "output", "plugin", "report")
+LISTS = ("metrics", "select", "ignore")  # one option for a list, comma-separated
 MODEL_NAME = re.compile(r"[\w-]*")  # a preset by its name; anything else is a file or an endpoint
 SCHEMES = ("builtin:", "model:", "hf:")
 """References to installed or fetched models; others may reach an endpoint, or run code."""
@@ -66,64 +75,69 @@ class Settings(NamedTuple):
             if _is_switch(values):
                 yield from [f"--{name}"] if values[0] else []
             else:
-                texts = [",".join(texts)] if name == "metrics" else texts
+                texts = [",".join(texts)] if name in LISTS else texts
                 yield from (f"--{name}={text}" for text in texts)
 
 
 def with_settings(words: Sequence[str]) -> tuple[list[str], list[Settings]]:
-    """Put the options of files in front of those typed after ``score``, and return the files."""
+    """Put the options of files in front of those typed after the command; return the files."""
     place = next((i for i, word in enumerate(words) if not word.startswith("-")), 0)
-    if words[place : place + 1] != ["score"]:
+    command = words[place] if words else ""
+    if command not in (SCORE, CHECK):
         return list(words), []
-    files = find_settings(Path.cwd())
+    files = find_settings(Path.cwd(), command)
     given = words[place + 1 :]
     options = [word for settings in files for word in settings.words(given)]
     return [*words[: place + 1], *options, *given], files
 
 
-def find_settings(folder: Path) -> list[Settings]:
+def find_settings(folder: Path, command: str = SCORE) -> list[Settings]:
     """Return the settings for a folder: of the project, then the user's own without those."""
     own = config_folder() / OWN
     found: list[Settings] = []
     for file in _project_files(folder, own):
-        if (options := _read(file)) is not None:
-            _check_project(file, options, own)
+        if (options := _read(file, command)) is not None:
+            _check_project(file, options, own, command)
             found.append(Settings(file, options))
             break
-    if os.path.isfile(own):  # noqa: PTH113 - False also for a folder that cannot be entered
+    # os.path returns False also for a folder that cannot be entered.
+    options = _read(own, command, is_own=True) if os.path.isfile(own) else None  # noqa: PTH113
+    if options is not None:
         nearer = found[0].options if found else {}
-        options = _read(own, is_own=True) or {}
         left = {name: values for name, values in options.items() if name not in nearer}
         found.append(Settings(own, left))
     return found
 
 
-def check_settings(files: Sequence[Settings], parser: argparse.ArgumentParser) -> None:
-    """Refuse a key that is not an option of ``grice score``."""
+def check_settings(
+    files: Sequence[Settings], parser: argparse.ArgumentParser, command: str
+) -> None:
+    """Refuse a key that is not an option of the command."""
     actions = parser._option_string_actions
     known = [option[2:] for option in actions if option.startswith("--")]
     for file, options in files:
         for name, values in options.items():
             if name not in known:
                 near = did_you_mean(name, known)
-                raise InputError(f"{file}: no option {name!r} of grice score{near}")
+                raise InputError(f"{file}: no option {name!r} of grice {command}{near}")
             if _is_switch(values) and actions[f"--{name}"].nargs != 0:
                 raise InputError(f"{file}: {name}: a value is expected, found bool")
 
 
-def _check_project(file: Path, options: dict[str, list[Value]], own: Path) -> None:
+def _check_project(file: Path, options: dict[str, list[Value]], own: Path, command: str) -> None:
     """Refuse options that the file of a project may not set, since it may not be trustworthy."""
-    from grice.cli.commands.scores import score
+    from grice.cli.commands import check, scores
 
-    of_score = option_names(score)
+    known = option_names(check.check if command == CHECK else scores.score)
+    free = ALLOWED_IN_CHECK if command == CHECK else ALLOWED
     for name, values in options.items():
         texts = [str(value) for value in values]
         if name == "models":
             allowed = all(map(MODEL_NAME.fullmatch, texts))
-        elif name in ("output", "report"):
+        elif name in ("baseline", "output", "report"):
             allowed = all(_is_inside(text, file.parent) for text in texts)
-        elif name in ALLOWED or name in of_score:
-            allowed = name in ALLOWED
+        elif name in free or name in known:
+            allowed = name in free
         else:  # an option of a metric
             allowed = all(
                 text.startswith(SCHEMES) or not re.search(r":|^[/\\]{2}", text) for text in texts
@@ -162,7 +176,7 @@ def _project_files(folder: Path, own: Path) -> Iterator[Path]:
                 yield file
 
 
-def _read(file: Path, *, is_own: bool = False) -> dict[str, list[Value]] | None:
+def _read(file: Path, command: str, *, is_own: bool = False) -> dict[str, list[Value]] | None:
     """Read the options of a file; None for a ``pyproject.toml`` without any."""
     import tomllib  # few commands need it, and none without a file
 
@@ -189,12 +203,17 @@ def _read(file: Path, *, is_own: bool = False) -> dict[str, list[Value]] | None:
             f"remove that permission: chmod o-w {file}"
         )
     options: dict[str, list[Value]] = {}
+    of_check = content.pop(CHECK, None) if isinstance(content, dict) else {}
+    if command == CHECK:
+        if of_check is None:
+            return None
+        content = of_check
     if not isinstance(content, dict):
         raise InputError(f"{file}: tool.grice: a table of options is expected")
     for key, value in content.items():
         name = key.replace("_", "-")
         if not f"_{name}".replace("-", "_").isidentifier():  # "plugin=x.py" is another option
-            raise InputError(f"{file}: no option {name!r} of grice score")
+            raise InputError(f"{file}: no option {name!r} of grice {command}")
         options[name] = value if isinstance(value, list) else [value]
         if wrong := [each for each in options[name] if not isinstance(each, str | float | int)]:
             raise InputError(

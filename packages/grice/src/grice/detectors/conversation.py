@@ -11,9 +11,9 @@ from grice.text.markup import CODE
 
 if TYPE_CHECKING:
     import re
-    from collections.abc import Callable, Hashable
+    from collections.abc import Callable, Hashable, Iterable
 
-    from grice.data import Conversation
+    from grice.data import Conversation, Span
     from grice.detectors.language import Tongue
 
 READ = 20_000  # characters of a turn that are read from its beginning, and from its end
@@ -21,17 +21,19 @@ QUOTED_TURNS = 6  # turns before a reply that it may quote
 
 
 class Flaw(NamedTuple):
-    """Cause of a finding, and the start and end of the words that show it."""
+    """Cause of a finding, start and end of the words that show it, and spans of other turns."""
 
     message: str
     places: tuple[tuple[int, int], ...] = ()
+    others: tuple[Span, ...] = ()
 
 
 class Background:
     """A conversation with properties that the rules on several replies share."""
 
-    def __init__(self, talk: Conversation) -> None:
+    def __init__(self, talk: Conversation, replies: Iterable[int]) -> None:
         self.talk = talk
+        self.replies = tuple(replies)
         self._first: dict[Hashable, dict[str, int]] = {}
         self.tongues: dict[str, tuple[int, Tongue] | None] = {}
 

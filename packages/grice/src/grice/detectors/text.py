@@ -44,21 +44,21 @@ MARKUP = re.compile(
 ENTITY = re.compile(r"&(?:nbsp|zwnj|zwj|shy|#160|#8203|#xa0|#x200b);", re.IGNORECASE)
 
 
-def empty_in(reply: Reply) -> str | None:
-    """Return how a reply is empty, or None."""
+def empty_in(reply: Reply) -> Flaw | None:
+    """Find a reply without a visible character."""
     text = reply.whole
     if not text.strip():
-        return "the reply is empty"
+        return Flaw("the reply is empty")
     if len(text) > READ:
         return None
     if not INVISIBLE.sub("", text):
-        return "the reply contains only invisible characters"
+        return Flaw("the reply contains only invisible characters")
     if "<" not in text and "&" not in text:
         return None
     if not INVISIBLE.sub("", ENTITY.sub("", MARKUP.sub("", text))):
-        return "the reply contains only markup"
+        return Flaw("the reply contains only markup")
     if thoughts(text) and not INVISIBLE.sub("", plain_text(text).text):
-        return "the reply contains only a model's reasoning"
+        return Flaw("the reply contains only a model's reasoning")
     return None
 
 

@@ -18,7 +18,7 @@ import msgspec
 from msgspec.structs import replace
 
 from grice.data import Evidence, FeatureEvidence, Finding, TripleEvidence, TurnEvidence
-from grice.detectors import EMPTY, RULES, SYSTEMATIC, certain_flaws
+from grice.detectors import RULES, SYSTEMATIC, certain_flaws, empty_reply
 from grice.errors import InputError, ModelFolderError, RecordError, plural
 from grice.evaluation.scores import by_conversation, joined, read_scores
 from grice.metrics.sensibleness import cause_of
@@ -362,8 +362,7 @@ def _certain_flaws(
         found = certain_flaws(talk, turns)
     else:
         flagged = {s.turn: s for s in scores if s.turn is not None and EMPTY_FLAG in s.flags}
-        reason = "the reply is empty"
-        found = [Finding(EMPTY, s.conversation, turn, reason) for turn, s in flagged.items()]
+        found = [empty_reply(s.conversation, turn) for turn, s in flagged.items()]
     codes, certain = list(RULES), dict[int, list[Finding]]()
     for finding in sorted(found, key=lambda finding: codes.index(finding.rule)):
         certain.setdefault(finding.turn, []).append(finding)

@@ -129,31 +129,32 @@ def _no_formula(cell: object) -> object:
 
 def as_latex(blocks: Sequence[Block]) -> str:
     """Return a table per set, a line per metric, for the package ``booktabs``."""
-    return _rendered("meta.tex.j2", blocks=blocks, bracketed=bracketed, interval=with_interval)
+    return rendered("meta.tex.j2", blocks=blocks, bracketed=bracketed, interval=with_interval)
 
 
 def junit(result: GateResult, source: str) -> str:
     """Return the checks as test cases of one suite; an uncertain one that counts is a failure."""
     passing = ("passed", "uncertain") if result.allow_uncertain else ("passed",)
     failing = [check for check in result.checks if check.verdict not in passing]
-    return _rendered("junit.xml.j2", checks=result.checks, failing=failing, source=source)
+    return rendered("junit.xml.j2", checks=result.checks, failing=failing, source=source)
 
 
 def markdown(result: GateResult, source: str) -> str:
     """Return the checks as a Markdown table under the overall result."""
-    return _rendered("gate.md.j2", result=result, source=source)
+    return rendered("gate.md.j2", result=result, source=source)
 
 
-def _rendered(name: str, **fields: Any) -> str:  # noqa: ANN401 - whatever the template shows
+def rendered(name: str, **fields: Any) -> str:  # noqa: ANN401 - whatever the template shows
+    """Return a template with these fields, its text ending with a line end."""
     templates = environment()
     templates.filters |= {
-        "visible": _visible,
+        "visible": visible,
         "tex": lambda text: text.translate(TEX),
-        "cell": lambda text: _visible(text).translate(MARKDOWN),
+        "cell": lambda text: visible(text).translate(MARKDOWN),
     }
     return templates.get_template(name).render(fields).rstrip("\n") + "\n"
 
 
-def _visible(text: str) -> str:
+def visible(text: str) -> str:
     """Return the text without characters that XML cannot hold."""
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)

@@ -188,7 +188,7 @@ class Grader:
         """
         if self._closed:
             raise InputError("this grader is closed; score inside of `with grice.load(…)`")
-        conversations = _conversations(talk)
+        conversations = conversations_of(talk)
         scores = Scores()
         for start in range(0, len(conversations), WINDOW_RECORDS):
             for group in self.scorer.score(conversations[start : start + WINDOW_RECORDS]):
@@ -282,7 +282,8 @@ def score(talk: Talk | Iterable[Talk], *names: str) -> Scores:
         return grader.score(talk)
 
 
-def _conversations(talk: Talk | Iterable[Talk]) -> list[Conversation]:
+def conversations_of(talk: Talk | Iterable[Talk]) -> list[Conversation]:
+    """Return the conversations that :func:`score` takes in any of its forms."""
     if isinstance(talk, Conversation):
         return [talk]
     if isinstance(talk, str):

@@ -66,12 +66,25 @@ Answer = TypeVar("Answer")
 # Targets.
 
 
-def responses(conversation: Conversation, speakers: Collection[str] = ()) -> list[Response]:
-    """Return the replies to judge, in order, their texts without tags."""
+def judged_turns(conversation: Conversation, speakers: Collection[str] = ()) -> list[int]:
+    """Return the indices of the replies to judge, in order."""
     wanted = None if conversation.targets is None else frozenset(conversation.targets)
     roles = roles_of(conversation.turns)
     alone = assistant_alone(conversation, speakers)
     names = () if EVERYBODY in speakers else speakers
+    silent = unspoken(conversation.turns)
+    return [
+        index
+        for index, turn in enumerate(conversation.turns)
+        if not silent[index]
+        and (wanted is None or index in wanted)
+        and (roles[index] == ASSISTANT if alone else is_by(turn, roles[index], names))
+    ]
+
+
+def responses(conversation: Conversation, speakers: Collection[str] = ()) -> list[Response]:
+    """Return the replies to judge, in order, their texts without tags."""
+    judged = frozenset(judged_turns(conversation, speakers))
     turns = tuple(map(_plain, conversation.turns))
     silent = unspoken(turns)
     spoken: list[int] = []
@@ -79,9 +92,7 @@ def responses(conversation: Conversation, speakers: Collection[str] = ()) -> lis
     for index, turn in enumerate(turns):
         if silent[index]:
             continue
-        is_target = wanted is None or index in wanted
-        is_wanted = roles[index] == ASSISTANT if alone else is_by(turn, roles[index], names)
-        if is_target and is_wanted:
+        if index in judged:
             # Its sources: the field of the turn or of the record, and the answers of tools.
             given = turn.meta.get(KNOWLEDGE, conversation.meta.get(KNOWLEDGE))
             sources = given if isinstance(given, list) else [given]

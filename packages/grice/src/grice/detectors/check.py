@@ -1,0 +1,214 @@
+"""Check conversations: the findings of the selected rules, counted by rule."""
+
+from __future__ import annotations
+
+from collections import Counter
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec.structs import replace
+
+import grice
+from grice.data import Finding
+from grice.detectors import ALL, find_flaws
+from grice.detectors.rules import selected
+from grice.errors import InputError, RecordError, os_reason, plural
+from grice.readers import read
+from grice.scoring.api import conversations_of
+from grice.scoring.loaded import judged_turns
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from grice.data import Conversation
+    from grice.detectors.rules import Rule
+    from grice.scoring.api import Talk
+
+NEARLY_ALL, FEWEST = 0.8, 10
+"""Share of all replies, and their number, from which on a finding is listed once."""
+
+
+class RuleCount(msgspec.Struct, frozen=True):
+    """How often a rule found something.
+
+    Attributes:
+        confidence: Its measured precision, with the 95 % interval ``low`` to ``high``.
+    """
+
+    code: str
+    rule: str
+    title: str
+    findings: int
+    conversations: int
+    confidence: float | None
+    low: float | None
+    high: float | None
+
+
+class Check(msgspec.Struct, frozen=True):
+    """Findings in conversations, and how often each rule that ran found something.
+
+    Attributes:
+        grice: Version that made it.
+        rules: All rules that ran; a finding of nearly all replies is listed once and counted fully.
+        known: Findings left out because the baseline has them.
+        skipped: Records that could not be read, with the first ``problems``.
+    """
+
+    grice: str
+    conversations: int
+    replies: int
+    rules: tuple[RuleCount, ...]
+    findings: tuple[Finding, ...]
+    known: int = 0
+    skipped: int = 0
+    problems: tuple[str, ...] = ()
+
+    @property
+    def count(self) -> int:
+        """The number of all findings, also of those that are not listed."""
+        return sum(rule.findings for rule in self.rules)
+
+    def counts(self) -> dict[str, int]:
+        """Return the number of findings by code, of rules that found something."""
+        return {rule.code: rule.findings for rule in self.rules if rule.findings}
+
+
+class Checker:
+    """Checks one conversation after the other; memory holds the findings only."""
+
+    def __init__(
+        self,
+        rules: Sequence[Rule],
+        *,
+        speakers: Collection[str] = (),
+        baseline: Check | None = None,
+    ) -> None:
+        self._rules = rules
+        self._speakers = speakers
+        self._old = Counter(map(_identity, baseline.findings if baseline else ()))
+        self._findings: list[Finding] = []
+        self._found: Counter[str] = Counter()
+        self._within: dict[str, set[str]] = {rule.code: set() for rule in rules}
+        self._conversations = self._replies = self._known = 0
+        self._problems: list[str] = []
+        self._skipped = 0
+
+    def add(self, talk: Conversation | RecordError, file: str = "") -> None:
+        """Check a conversation; a record that could not be read is counted."""
+        if isinstance(talk, RecordError):
+            self._skipped += 1
+            self._problems += [str(talk)] if len(self._problems) < FEWEST else []
+            return
+        turns = judged_turns(talk, self._speakers)
+        self._conversations += 1
+        self._replies += len(turns)
+        for finding in find_flaws(talk, self._rules, turns):
+            if self._old[key := _identity(finding)]:
+                self._old[key] -= 1
+                self._known += 1
+                continue
+            self._found[finding.code] += 1
+            self._within[finding.code].add(f"{file}:{talk.id}")
+            self._findings.append(replace(finding, file=file) if file else finding)
+
+    def check(self, limit: int | None = None) -> Check:
+        """Return the result so far, with so many findings at most."""
+        most = {
+            code: count
+            for code, count in self._found.items()
+            if count >= max(FEWEST, NEARLY_ALL * self._replies)
+        }
+        listed = []
+        for finding in self._findings:
+            others = most.get(finding.code)
+            if others is None:
+                listed.append(finding)
+            elif others:
+                same = plural(others - 1, "other reply", "other replies")
+                listed.append(replace(finding, message=f"{finding.message}, as in {same}"))
+                most[finding.code] = 0
+        return Check(
+            grice.__version__,
+            self._conversations,
+            self._replies,
+            tuple(map(self._count, self._rules)),
+            tuple(listed[:limit]),
+            self._known,
+            self._skipped,
+            tuple(self._problems),
+        )
+
+    def _count(self, rule: Rule) -> RuleCount:
+        found, within, seen = self._found[rule.code], self._within[rule.code], rule.measured
+        interval = (seen.low, seen.high) if seen else (None, None)
+        return RuleCount(
+            rule.code, rule.name, rule.title, found, len(within), rule.precision, *interval
+        )
+
+
+def check(
+    *sources: str | Path | Talk | Iterable[Talk],
+    select: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    min_confidence: float | None = None,
+    speakers: Collection[str] = (),
+    format: str | None = None,  # noqa: A002 - the reader's name for it
+    columns: Mapping[str, str] | None = None,
+    baseline: str | Path | Check | None = None,
+) -> Check:
+    """Return the findings in files of conversations, or in conversations.
+
+    Args:
+        sources: Paths of files in any known format, or conversations as :func:`grice.score` takes
+            them.
+        select, ignore: Codes, beginnings of codes or names of rules; ``all`` is every rule.
+        min_confidence: Least measured precision of a rule, instead of that of the default rules.
+        speakers: Check only turns of these speakers or roles; ``all`` is every speaker.
+        format, columns: As of :func:`grice.read`.
+        baseline: An earlier result, or its JSON file; only new findings are returned.
+
+    Raises:
+        InputError: For an input that cannot be read, or a rule that does not exist.
+
+    >>> import grice
+    >>> talk = ["Where is my parcel?", "Dear {{name}}, it is on its way."]
+    >>> [(finding.code, finding.quotes) for finding in grice.check(talk).findings]
+    [('T105', ('{{name}}',))]
+    """
+    old = read_baseline(baseline) if isinstance(baseline, (str, Path)) else baseline
+    rules = selected(ALL, select, ignore, min_confidence)
+    checker = Checker(rules, speakers=speakers, baseline=old)
+    with ExitStack() as stack:
+        for source in sources:
+            if isinstance(source, (str, Path)):
+                reading = stack.enter_context(read(source, format=format, columns=columns))
+                for record in reading:
+                    checker.add(record, reading.name)
+            else:
+                for talk in conversations_of(source):
+                    checker.add(talk)
+    return checker.check()
+
+
+def read_baseline(path: str | Path) -> Check:
+    """Read the JSON that ``grice check --format json`` wrote.
+
+    Raises:
+        InputError: If it cannot be read or is no such file.
+    """
+    try:
+        return msgspec.json.decode(Path(path).read_bytes(), type=Check)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {os_reason(error)}") from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise InputError(
+            f"{path}: expected the output of grice check --format json: {error}"
+        ) from None
+
+
+def _identity(finding: Finding) -> tuple[str, ...]:
+    """Return what makes a finding the same in another run, also if turns were inserted."""
+    return finding.code, finding.conversation, *(finding.quotes or (finding.message,))

@@ -1,0 +1,140 @@
+"""Findings for other programs: GitHub annotations, SARIF, JUnit XML and Markdown.
+
+All texts of logs are escaped by the rules of each form, and unprintable characters are replaced.
+"""
+
+from __future__ import annotations
+
+import json
+from itertools import groupby
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from grice.data import to_json
+from grice.errors import excerpt
+from grice.report.exports import rendered, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from grice.data import Finding
+    from grice.detectors.check import Check
+
+SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+LONGEST = 400  # characters of one line
+COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
+"""Commands of GitHub's workflows by severity."""
+
+
+def place(finding: Finding) -> str:
+    """Return ``file:conversation turn``."""
+    file = f"{finding.file}:" if finding.file else ""
+    return f"{file}{finding.conversation} {finding.turn}"
+
+
+def explained(finding: Finding) -> str:
+    """Return the message with the quoted words, those of other turns by their number."""
+    quoted = zip(finding.spans, finding.quotes, strict=True)
+    parts = []
+    for turn, spans in groupby(quoted, key=lambda pair: pair[0].turn):
+        words = ", ".join(f'"{words}"' for _, words in spans)
+        parts.append(words if turn == finding.turn else f"turn {turn}: {words}")
+    shown = visible(": ".join([finding.message, *(["; ".join(parts)] if parts else [])]))
+    return excerpt(shown, LONGEST)
+
+
+def line(finding: Finding) -> str:
+    """Return a finding as one line of text."""
+    return f"{visible(place(finding))} {finding.code} {explained(finding)}"
+
+
+def github(result: Check) -> str:
+    """Return workflow commands of GitHub, which annotate the files."""
+    return "".join(
+        f"::{COMMANDS[each.severity]} "
+        + (f"file={_property(each.file)}," if each.file else "")
+        + f"title={_property(f'{each.code} {each.rule}')}"
+        + f"::{_data(f'{each.conversation}, turn {each.turn}: {explained(each)}')}\n"
+        for each in result.findings
+    )
+
+
+def _data(text: str) -> str:
+    escapes = {"%": "%25", "\r": "%0D", "\n": "%0A"}
+    return "".join(escapes.get(character, character) for character in visible(text))
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def sarif(result: Check) -> str:
+    """Return a log of SARIF 2.1.0 with one run; a conversation is a logical location."""
+    index = {rule.code: place for place, rule in enumerate(result.rules)}
+    driver = {
+        "name": "grice",
+        "version": result.grice,
+        "rules": [
+            {
+                "id": rule.code,
+                "name": "".join(word.capitalize() for word in rule.rule.split("-")),
+                "shortDescription": {"text": rule.title},
+                **(
+                    {}
+                    if rule.confidence is None
+                    else {"properties": {"precision": rule.confidence}}
+                ),
+            }
+            for rule in result.rules
+        ],
+    }
+    results = [
+        {
+            "ruleId": each.code,
+            "ruleIndex": index[each.code],
+            "level": each.severity,
+            "message": {"text": explained(each)},
+            "locations": [_location(each)],
+            "partialFingerprints": {"grice/v1": f"{each.conversation}/{each.turn}/{each.code}"},
+        }
+        for each in result.findings
+    ]
+    run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
+    log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+    return json.dumps(log, ensure_ascii=True) + "\n"
+
+
+def _location(finding: Finding) -> dict[str, object]:
+    name = f"{visible(finding.conversation)} turn {finding.turn}"
+    location: dict[str, object] = {"logicalLocations": [{"fullyQualifiedName": name}]}
+    if finding.file and finding.file != "-":
+        artifact = {"uri": quote(finding.file.replace("\\", "/"), safe="/:@")}
+        location["physicalLocation"] = {"artifactLocation": artifact}
+    return location
+
+
+def junit(result: Check) -> str:
+    """Return a test case for each rule that ran; its findings are one failure."""
+    cases = [
+        (rule, [line(each) for each in result.findings if each.code == rule.code])
+        for rule in result.rules
+    ]
+    return rendered("findings.xml.j2", cases=cases, failing=len(result.counts()))
+
+
+def markdown(result: Check) -> str:
+    """Return the rules and findings as two Markdown tables."""
+    listed = [(place(each), each.code, explained(each)) for each in result.findings]
+    rules = [rule for rule in result.rules if rule.findings]
+    return rendered("findings.md.j2", result=result, rules=rules, listed=listed)
+
+
+FORMS: dict[str, Callable[[Check], str]] = {
+    "text": lambda result: "".join(f"{line(finding)}\n" for finding in result.findings),
+    "json": lambda result: to_json(result) + "\n",
+    "github": github,
+    "sarif": sarif,
+    "junit": junit,
+    "markdown": markdown,
+}
+"""Functions that write a result, by the name of the form."""
