@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from pathlib import Path
 
@@ -50,3 +51,16 @@ def mirror(models, monkeypatch):
 def index_file(models) -> Path:
     """The index of the tests."""
     return models.parent / "index.toml"
+
+
+@pytest.fixture
+def time_limit():
+    """End a test that blocks; the whole run would wait for ever."""
+
+    def end(*_):
+        raise TimeoutError
+
+    signal.signal(signal.SIGALRM, end)
+    signal.alarm(20)
+    yield
+    signal.alarm(0)

@@ -73,9 +73,7 @@ def test_a_cache_that_breaks_during_a_run_costs_no_answer(counting, tmp_path):
         assert counting.cached(cache, ["a", "bb"])[1][0] == 2
 
 
-def test_a_cache_that_has_grown_too_large_or_is_of_another_layout_is_not_used(
-    counting, tmp_path, monkeypatch
-):
+def test_a_cache_too_large_or_of_another_layout_is_not_used(counting, tmp_path, monkeypatch):
     old = tmp_path / "answers.sqlite"
     old.write_bytes(b"of another layout")
     encoded(counting, tmp_path, ["a"])

@@ -1,6 +1,8 @@
 """Published decoders in the run-time format, against the definition of the model in numpy."""
 
 import json
+import os
+import re
 import struct
 from functools import partial
 
@@ -8,6 +10,7 @@ import ctranslate2
 import numpy as np
 import pytest
 from decoders import (
+    FEED,
     HIDDEN,
     log_probabilities,
     tokenizer,
@@ -44,15 +47,10 @@ ROTARY = {"rope_theta": 1.0, "rope_parameters": {"rope_type": "default", "rope_t
 
 
 @pytest.mark.parametrize(("family", "own_head", "config"), [
-    ("llama", False, {}),
-    ("qwen2", False, {}),
-    ("qwen3", False, {}),
-    ("llama", True, {}),
+    ("llama", False, {}), ("qwen2", False, {}), ("qwen3", False, {}), ("llama", True, {}),
     ("llama", False, ROTARY),
 ])  # fmt: skip
-def test_a_folder_of_each_family_gives_the_numbers_of_the_definition(
-    tmp_path, family, own_head, config
-):
+def test_each_family_gives_the_numbers_of_its_definition(tmp_path, family, own_head, config):
     tensors = weights(family)
     if own_head:
         tensors["lm_head.weight"] = tensors["model.embed_tokens.weight"][::-1].copy()
@@ -109,16 +107,14 @@ def test_a_cut_gguf_file_is_refused_before_anything_is_written(tmp_path, kept):
 @pytest.mark.parametrize(("changed", "message"), [
     ({"general.architecture": "mamba"}, "not 'mamba'"),
     ({"tokenizer.ggml.model": "llama"}, "byte-pair vocabularies"),
-    ({"tokenizer.ggml.pre": "klingon"}, "'klingon'"),
-    ({"general.alignment": 0}, "alignment"),
+    ({"tokenizer.ggml.pre": "klingon"}, "'klingon'"), ({"general.alignment": 0}, "alignment"),
     ({"llama.attention.head_count": 0}, "num_attention_heads"),
     ({"llama.block_count": 1025}, "num_hidden_layers"),
     ({"llama.context_length": (1 << 24) + 1}, "max_position_embeddings"),
     ({"llama.attention.layer_norm_rms_epsilon": float("nan")}, "rms_norm_eps"),
     ({"llama.rope.freq_base": float("inf")}, "rope_theta"),
     ({"tokenizer.ggml.merges": ["zz yy"]}, "out of vocabulary"),
-    ({"tokenizer.ggml.token_type": [1]}, "shorter"),
-    (None, "No such file"),
+    ({"tokenizer.ggml.token_type": [1]}, "shorter"), (None, "No such file"),
 ])  # fmt: skip
 def test_a_gguf_file_of_another_kind_is_refused(tmp_path, changed, message):
     source = tmp_path / "model.gguf"
@@ -152,16 +148,14 @@ def test_a_long_description_is_refused_before_it_is_read(tmp_path, monkeypatch, 
 
 
 @pytest.mark.parametrize(("config", "message"), [
-    ({"model_type": "bert"}, "not 'bert'"),
-    ({"rope_scaling": {"factor": 8.0}}, "rope_scaling"),
+    ({"model_type": "bert"}, "not 'bert'"), ({"rope_scaling": {"factor": 8.0}}, "rope_scaling"),
     ({"rope_parameters": {"rope_type": "yarn", "factor": 8.0}}, "rope_scaling"),
     ({"num_attention_heads": 0}, "num_attention_heads"),
     ({"num_attention_heads": 3}, "not a multiple of num_key_value_heads"),
-    ({"hidden_size": None}, "fetch it again"),
-    ({"vocab_size": (1 << 20) + 1}, "vocab_size"),
-    ({"vocab_size": 5}, "Vocabulary has size 5"),
-    ({"rms_norm_eps": 0}, "rms_norm_eps"),
-    ({"bos_token_id": [-1]}, "bos_token_id"),
+    ({"hidden_size": None}, "fetch it again"), ({"vocab_size": (1 << 20) + 1}, "vocab_size"),
+    ({"vocab_size": 5}, r"embed_tokens.weight has shape \[260, 64\], where \[5, 64\]"),
+    ({"intermediate_size": FEED + 1}, r"mlp.gate_proj.weight has shape \[96, 64\], .*\[97, 64"),
+    ({"rms_norm_eps": 0}, "rms_norm_eps"), ({"bos_token_id": [-1]}, "bos_token_id"),
 ])  # fmt: skip
 def test_a_folder_of_another_kind_is_refused(tmp_path, config, message):
     refused(write_folder(tmp_path / "source", **config), tmp_path / "model", message)
@@ -190,9 +184,6 @@ def test_a_weight_that_cannot_be_used_is_named(tmp_path):
     del tensors[name]
     write_safetensors(source / "model.safetensors", tensors)
     refused(source, target, f"{name} is missing")
-    tensors = {key: value[..., 1:] for key, value in weights().items()}
-    write_safetensors(source / "model.safetensors", tensors)
-    refused(source, target, "source: cannot be used")
     beyond = {"dtype": "F32", "shape": [1], "data_offsets": [2**70, 2**70 + 4]}
     for header in ([], {"model.embed_tokens.weight": beyond}):
         packed = json.dumps(header).encode()
@@ -200,6 +191,36 @@ def test_a_weight_that_cannot_be_used_is_named(tmp_path):
         refused(source, target, r"model\.safetensors: cannot be used")
     (source / "tokenizer.json").write_text('{"model": {"vocab": {"a": 1.5}}}')
     refused(source, target, "data did not match")
+
+
+@pytest.mark.parametrize("family", ["llama", "qwen2", "qwen3"])
+def test_a_weight_that_does_not_fit_the_configuration_is_named_with_both_shapes(tmp_path, family):
+    whole = weights(family)
+    whole["lm_head.weight"] = whole["model.embed_tokens.weight"]
+    source, target = write_folder(tmp_path / "source", family, whole), tmp_path / "model"
+    for name, values in whole.items():
+        if ".0." in name:  # as in the other layer
+            continue
+        for other in (values[2:], np.concatenate([values, values]), values[..., 2:], values[None]):
+            changed = {**whole, name: np.ascontiguousarray(other)}
+            found, expected = (re.escape(str([*each.shape])) for each in (other, values))
+            says = f"weight {name} has shape {found}, where {expected} is expected"
+            write_safetensors(source / "model.safetensors", changed)
+            refused(source, target, says)
+            if family == "llama" and other.ndim == values.ndim:
+                refused(write_gguf(tmp_path / "model.gguf", changed), target, says)
+
+
+@pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "model.safetensors", "a.gguf"])
+@pytest.mark.usefixtures("time_limit")
+def test_a_pipe_or_a_device_in_the_place_of_a_file_is_refused_at_once(tmp_path, name):
+    source = write_folder(tmp_path / "source")
+    (source / name).unlink(missing_ok=True)
+    for make in (os.mkfifo, partial(os.symlink, os.devnull)):
+        make(source / name)
+        given = source / name if name == "a.gguf" else source
+        refused(given, tmp_path / "model", f"{name}: no regular file")
+        (source / name).unlink()
 
 
 @pytest.mark.parametrize(("layers", "is_made"), [(0, False), (1, True), (2, True), (3, False)])

@@ -42,8 +42,7 @@ def asked(server, *, options=QUICK, texts=("fine, thank you",), cache=None):
     ("429 for 20", "HTTP 429"),  # longer than the options allow
     *((fault, NOT_WHOLE) for fault in ("truncated", "two answers", "no answer")),
     *((fault, NOT_JSON) for fault in ("cut", "prose", "out of range", "two objects")),
-    ("slow", "no answer in time"),
-    ("closed", "connection broken"),
+    ("slow", "no answer in time"), ("closed", "connection broken"),
 ])  # fmt: skip
 def test_a_request_with_a_fault_is_counted_and_repeated_but_not_for_ever(fault, counted):
     with StubEndpoint(faults=[fault]) as server:
@@ -74,24 +73,17 @@ def answered(text, *, said="fine, thank you", options=QUICK):
 
 
 @pytest.mark.parametrize("text", [
-    f"<think>Not good.</think>\n\n{ANSWER}",
-    f"<think>Perhaps {OTHER}? No.</think>{ANSWER}",
-    f"<think></think>{ANSWER}",
-    f"<THINKING>Not good.</THINKING> {ANSWER}",
+    f"<think>Not good.</think>\n\n{ANSWER}", f"<think>Perhaps {OTHER}? No.</think>{ANSWER}",
+    f"<think></think>{ANSWER}", f"<THINKING>Not good.</THINKING> {ANSWER}",
     f"<reasoning>Not good.</reasoning> {ANSWER}",
     f"<think>One.</think><think>Perhaps {OTHER}?</think> {ANSWER}",
     f"Not good. Perhaps {OTHER}? No.</think>{ANSWER}",
     f"Well.\n<think>Perhaps {OTHER}?</think>{ANSWER}",
     f"<think>It says </think>, so it is not good.</think>{ANSWER}",
-    f"<think>Not good.</think>```json\n{ANSWER}\n```",
-    f"```json\n{ANSWER}\n```",
-    f"~~~json\n{ANSWER}\n~~~",
-    f"```\n{ANSWER}\n```\nI hope that this helps.",
-    f"Here is my rating: {ANSWER}",
-    f"{ANSWER} I hope that this helps.",
-    f"[{ANSWER}]",
-    f'{{"thought": "not good"}} {ANSWER}',
-    f"{ANSWER}\n{ANSWER}",
+    f"<think>Not good.</think>```json\n{ANSWER}\n```", f"```json\n{ANSWER}\n```",
+    f"~~~json\n{ANSWER}\n~~~", f"```\n{ANSWER}\n```\nI hope that this helps.",
+    f"Here is my rating: {ANSWER}", f"{ANSWER} I hope that this helps.", f"[{ANSWER}]",
+    f'{{"thought": "not good"}} {ANSWER}', f"{ANSWER}\n{ANSWER}",
     *(
         f'{{"reason": "by its length", "rating": {value}}}'
         for value in ("1.0", '"1"', '" 1.0 "', '"1/5"')
@@ -108,23 +100,17 @@ def test_an_answer_that_is_clear_is_read_at_once(text):
 
 
 @pytest.mark.parametrize("text", [
-    *("", "4", "Rating: 4"),
-    "{'reason': 'by its length', 'rating': 1}",
+    *("", "4", "Rating: 4"), "{'reason': 'by its length', 'rating': 1}",
     *('{"rating": 1}', '{"reason": "by its length"}', f'{{"answer": {ANSWER}}}'),
     *(
         f'{{"reason": "by its length", "rating": {value}}}'
         for value in f'4.5 "4.5" "4/10" "four" true null 0 6 -1 NaN 1e999 {"1" * 5000}'.split()
     ),
-    '{"reason": "by its length", "rating": 1, "rating": 5}',
-    ANSWER[:-1],
-    f'{ANSWER} {{"reason": "or',
-    f"{ANSWER} {OTHER}",
-    f"{ANSWER}</think>{OTHER}",
+    '{"reason": "by its length", "rating": 1, "rating": 5}', ANSWER[:-1],
+    f'{ANSWER} {{"reason": "or', f"{ANSWER} {OTHER}", f"{ANSWER}</think>{OTHER}",
     f"Here: {ANSWER}. It said </think>{OTHER}, which I leave out.",
-    f"<think>It says </think>{OTHER}. No.</think>{ANSWER}",
-    f"<think>Perhaps {OTHER}",
-    f"Well. <think>Perhaps {OTHER}",
-    f"<think>Perhaps {OTHER}</think>",
+    f"<think>It says </think>{OTHER}. No.</think>{ANSWER}", f"<think>Perhaps {OTHER}",
+    f"Well. <think>Perhaps {OTHER}", f"<think>Perhaps {OTHER}</think>",
 ])  # fmt: skip
 def test_an_answer_that_is_not_clear_is_asked_for_again(text):
     answer, requests = answered(text)

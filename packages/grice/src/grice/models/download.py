@@ -20,7 +20,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from grice.errors import InputError, ModelError, ModelFolderError, OutputError, did_you_mean
-from grice.models.folder import file_sha256, is_inside, open_folder, write_card
+from grice.models.folder import check_regular, file_sha256, is_inside, open_folder, write_card
 from grice.models.loader import find_model_type
 from grice.models.store import (
     CARD,
@@ -302,7 +302,7 @@ def copy_files(source: Path, target: Path, names: Sequence[str]) -> None:
     """Copy files of a folder into another."""
     for name in names:
         (target / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(source / name, target / name)
+        shutil.copyfile(check_regular(source / name), target / name)
 
 
 def make_model(

@@ -148,8 +148,8 @@ def read_card(folder: Path) -> Card:
     try:
         if not path.exists():
             raise ModelFolderError(f"{folder}: not a model folder, it has no card.toml")
-        if not path.is_file() or path.stat().st_size > MOST_BYTES:
-            raise ValueError(f"no regular file of at most {MOST_BYTES:,} bytes")
+        if check_regular(path).stat().st_size > MOST_BYTES:
+            raise ValueError(f"longer than {MOST_BYTES:,} bytes")
         text = path.read_text("utf-8")
         keys = (key for line in text.splitlines() for key in line.split("=")[:-1])
         if any(key.count(".") > MOST_DOTS for key in keys):
@@ -171,10 +171,12 @@ def _file_problem(folder: Path, name: str, expected: str) -> str:
     path = folder / name
     if not is_inside(name):
         return f"{name!r} is not the name of a file in its folder"
-    if not path.is_file():
+    if not path.exists():
         return f"{path} is missing"
     try:
         digest = file_sha256(path)
+    except ModelFolderError as error:
+        return str(error)
     except OSError as error:
         return f"{path} cannot be read: {os_reason(error)}"
     return "" if digest == expected else f"{path} is not the file its card describes"
@@ -223,9 +225,16 @@ def _pairs(table: Mapping[str, CardValue]) -> str:
     )
 
 
+def check_regular(path: Path) -> Path:
+    """Return the path of a file; refuse a pipe, a device or a folder, which may never end."""
+    if path.exists() and not path.is_file():
+        raise ModelFolderError(f"{path}: no regular file; a model has no pipe, device or folder")
+    return path
+
+
 def file_sha256(path: Path) -> str:
     """Return the sha256 of a file as hexadecimal digits."""
-    with path.open("rb") as file:
+    with check_regular(path).open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
