@@ -12,15 +12,13 @@ def response(*texts):
 
 
 @pytest.mark.parametrize(("texts", "reason"), [
-    (["Hello."], "no turn before the reply"),
-    (["Hello.", "  "], "the reply is empty"),
+    (["Hello."], "no turn before the reply"), (["Hello.", "  "], "the reply is empty"),
     (["Hello.", "?!"], "the reply contains no word"),
     (["Hello.", "Привет, как дела?"], "the reply is not in Latin letters"),
     (["Hi.", "Ich weiß nicht, ob das eine gute Idee ist."],
      "the reply is in German, not in English"),
     (["你好吗", "Fine."], "the history is not in Latin letters"),
-    (["", "Fine."], "the history contains no word"),
-    (["Hi.", "...", "Fine."], None),
+    (["", "Fine."], "the history contains no word"), (["Hi.", "...", "Fine."], None),
     (["How many?", "12"], None),
 ])  # fmt: skip
 def test_what_cannot_be_scored_is_said(texts, reason):

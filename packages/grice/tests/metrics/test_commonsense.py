@@ -186,11 +186,8 @@ def test_the_nearest_of_the_generated_tails_is_the_evidence(exact_models):
 
 
 @pytest.mark.parametrize(("scores", "printed"), [
-    ([0.33, 0.12, 0.18], 0.21),
-    ([0.63, 0.68, 0.66], 0.66),
-    ([0.06, 0.53, 0.95, 1.63], 0.79),
-    ([0.59, 0.39, 0.55, 0.69], 0.56),
-    ([], 0.5),
+    ([0.33, 0.12, 0.18], 0.21), ([0.63, 0.68, 0.66], 0.66), ([0.06, 0.53, 0.95, 1.63], 0.79),
+    ([0.59, 0.39, 0.55, 0.69], 0.56), ([], 0.5),
 ])  # fmt: skip
 def test_a_reply_has_the_mean_of_its_triples_as_in_table_12_of_accent(scores, printed):
     assert mean_score(scores) == pytest.approx(printed, abs=0.0051)

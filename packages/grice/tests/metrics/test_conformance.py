@@ -65,10 +65,8 @@ TRIPLE = Triple("a", "xWant", "b", Span(0, 0, 10**6), Span(0, 0, 1))
 
 @pytest.mark.parametrize(("judge", "rule"), [
     (lambda responses: [Judgement(0.5) for _ in responses[1:]], "judgements for 1 item"),
-    (each(2.0), "value 2.0 outside 0 to 1"),
-    (each(float("nan")), "value nan outside 0 to 1"),
-    (abstaining(0.5), "abstained without a reason"),
-    (abstaining(0.1, "x"), "abstained with 0.1"),
+    (each(2.0), "value 2.0 outside 0 to 1"), (each(float("nan")), "value nan outside 0 to 1"),
+    (abstaining(0.5), "abstained without a reason"), (abstaining(0.1, "x"), "abstained with 0.1"),
     (lambda responses: [Judgement(1 / len(responses)) for _ in responses],
      "another score alone than in a batch"),
     (lambda responses: [Judgement(next(TICKS) / 1000) for _ in responses], "another score"),

@@ -10,8 +10,7 @@ DOGS = "I have two dogs."
 
 
 @pytest.mark.parametrize(("before", "against"), [
-    (DOGS, "I do not have any dogs."),
-    ("I have never been to Spain.", "I have been to Spain."),
+    (DOGS, "I do not have any dogs."), ("I have never been to Spain.", "I have been to Spain."),
     ("My house is very big.", "My house is very small."),
     ("The shop is closed today.", "The shop is open today."),
 ])  # fmt: skip

@@ -54,8 +54,7 @@ def odd_type(responses, *, sizes: list = ()):  # type: ignore[assignment]
 
 
 @pytest.mark.parametrize(("function", "declaration", "message"), [
-    (no_default, {}, "needs a default"),
-    (odd_type, {}, "an option is int, float, str"),
+    (no_default, {}, "needs a default"), (odd_type, {}, "an option is int, float, str"),
     (judged, {"models": {"encoder": "builtin:encoder"}}, "the function has no such"),
     (judged, {"neutral": 2.0}, "neutral value 2.0 lies outside"),
     (judged, {"name": "My Metric"}, "lower-case letters"),
@@ -78,10 +77,8 @@ unquoted.__annotations__ |= {"often": Count, "part": Fraction}
 
 @pytest.mark.parametrize("function", [bounded, unquoted])
 @pytest.mark.parametrize(("option", "value", "message"), [
-    ("often", 0, "'often' is 1 or more, not 0"),
-    ("often", "-3", "'often' is 1 or more, not '-3'"),
-    ("part", 1.5, "'part' is 0 to 1, not 1.5"),
-    ("part", "nan", "'part' is 0 to 1, not 'nan'"),
+    ("often", 0, "'often' is 1 or more, not 0"), ("often", "-3", "'often' is 1 or more, not '-3'"),
+    ("part", 1.5, "'part' is 0 to 1, not 1.5"), ("part", "nan", "'part' is 0 to 1, not 'nan'"),
 ])  # fmt: skip
 def test_an_option_refuses_what_is_out_of_its_range(function, option, value, message):
     options = {known.name: known for known in declare(function).options}

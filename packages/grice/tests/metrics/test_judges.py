@@ -83,9 +83,7 @@ def test_answers_that_lack_are_said():
 
 @pytest.mark.parametrize("name", ["judge_relevance", "judge_engagement", "judge_commonsense"])
 @pytest.mark.parametrize(("talk", "options"), [
-    (TALK[1:], {}),
-    ([" ", TALK[1]], {}),
-    ([TALK[0], " ", TALK[1]], {"history": 1}),
+    (TALK[1:], {}), ([" ", TALK[1]], {}), ([TALK[0], " ", TALK[1]], {"history": 1}),
 ])  # fmt: skip
 def test_a_reply_to_nothing_is_not_sent(name, talk, options):
     with StubEndpoint() as server:

@@ -1,5 +1,7 @@
 """A language model of one's own, on a tiny decoder of random weights made here."""
 
+from random import Random
+
 import pytest
 
 from grice.errors import ModelFolderError
@@ -37,10 +39,17 @@ def test_offsets_are_those_of_the_part(model):
     assert [text[token.start : token.end] for token in tokens] == ["i", "bread"]
 
 
-def test_a_prompt_of_any_length_is_read_in_windows(model):
-    words = ["i", "eat", "bread", "sleep", "happy"] * 40
+def test_a_prompt_of_any_length_is_read_in_windows_from_the_first_target(model, monkeypatch):
+    words = Random(0).choices(["i", "eat", "bread", "sleep", "happy"], k=200)
     tokens = [token for (token,) in model.token_scores([prompt(*words)])[0][1:]]
     assert len(tokens) == len(words) - 1
+    read, compute = [], model._window_log_probabilities
+    monkeypatch.setattr(model, "_window_log_probabilities", lambda w: read.extend(w) or compute(w))
+    for place in (1, 39, 40, 59, 60, 199):
+        late = [PromptPart(word, target=i == place) for i, word in enumerate(words[: place + 1])]
+        [[[token]]] = model.token_scores([late])
+        assert token.log_probability == pytest.approx(tokens[place - 1].log_probability, abs=1e-3)
+    assert len(read) == 6
     # Windows overlap by half: before the last token stands at least half a window.
     end = model.token_scores([prompt(*words[-40:])])[0][-1][0]
     assert tokens[-1].log_probability == pytest.approx(end.log_probability, abs=0.5)
@@ -71,11 +80,8 @@ def test_a_prompt_without_tokens_has_no_scores(model):
     assert model.token_scores(prompts) == [[], [[]], [[]], []]
 
 
-def test_a_text_is_truncated_if_it_is_longer_than_half_a_window(model):
+def test_a_text_is_truncated_past_half_a_window_and_half_a_character_is_unknown(model):
     assert model.truncated(["sleep " * 60, "i eat"]) == [True, False]
-
-
-def test_half_a_character_is_read_as_an_unknown_one(model):
     half, unknown = model.token_scores([prompt("A:", "\ud83d"), prompt("A:", "\ufffd")])
     assert half == unknown
 

@@ -34,3 +34,10 @@ def test_the_nearest_reference_counts():
 def test_without_references_it_abstains():
     assert judge("ab").status == "abstained"
     assert judge(" ", "ab").reason == "the reply is empty"
+
+
+def test_a_hundred_references_are_read_and_more_are_flagged():
+    assert judge("ab", *["c"] * 99, "ab").value == pytest.approx(1)
+    assert judge("ab", *["c"] * 99, "ab").flags == ()
+    cut = judge("ab", *["c"] * 100, "ab")
+    assert (cut.value, cut.flags) == (0, ("truncated",))

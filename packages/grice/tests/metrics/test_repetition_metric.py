@@ -80,9 +80,7 @@ def test_a_repair_may_take_up_its_own_words(judged, complaint, reply):
 
 
 @pytest.mark.parametrize("reply", [
-    FOUR,
-    "Sorry, " + FOUR,
-    "My mistake. " + FOUR,
+    FOUR, "Sorry, " + FOUR, "My mistake. " + FOUR,
     "I am sorry about the two people. On Friday at 7 pm a table for four is booked.",
 ])  # fmt: skip
 @pytest.mark.parametrize("complaint", ["No, two people.", "You already said that!"])

@@ -163,10 +163,8 @@ def test_a_word_of_four_letters_may_have_an_ending(reply, source):
 
 @pytest.mark.parametrize(("speakers", "odds", "flaw"), [
     ("ab", {"repetition": 9, "unanswered": 5}, "unanswered"),
-    ("aba", {"repetition": 9}, "repetition"),
-    ("aaa", {"unanswered": 9, "dull": 5}, "dull"),
-    ("baa", {"unanswered": 9}, "unanswered"),
-    ("ab", {"contradiction": 9}, "contradiction"),
+    ("aba", {"repetition": 9}, "repetition"), ("aaa", {"unanswered": 9, "dull": 5}, "dull"),
+    ("baa", {"unanswered": 9}, "unanswered"), ("ab", {"contradiction": 9}, "contradiction"),
     ("aba", {"any": 40, "dull": 40}, "dull"),
 ])  # fmt: skip
 def test_of_the_flaws_that_are_possible_the_most_likely_is_named(speakers, odds, flaw):

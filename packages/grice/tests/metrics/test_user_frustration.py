@@ -21,10 +21,8 @@ def test_a_complaint_marks_the_turn_before_it(judged):
 
 
 @pytest.mark.parametrize(("following", "words"), [
-    ("I dont understand it", "dont understand"),
-    ("Sorry, I don't understand.", "don't understand"),
-    ("That is confusing to me!", "confusing"),
-    ("  Huh?  ", "Huh?"),
+    ("I dont understand it", "dont understand"), ("Sorry, I don't understand.", "don't understand"),
+    ("That is confusing to me!", "confusing"), ("  Huh?  ", "Huh?"),
 ])  # fmt: skip
 def test_the_sign_is_shown_in_whole_words(judged, following, words):
     score = judged("Do you like films?", "The moon is a cheese.", following)

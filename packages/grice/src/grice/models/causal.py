@@ -102,7 +102,7 @@ class WindowedLM(PromptReader):
 
     def token_scores(self, prompts: Sequence[Prompt]) -> list[list[list[TokenScore]]]:
         """Return for each prompt the tokens of each of its target spans, in order."""
-        read = [self.read_prompt(prompt) for prompt in prompts]
+        read = [self._from_targets(self.read_prompt(prompt)) for prompt in prompts]
         values = self.cache.cached_arrays(
             self.identity, [tuple(row.tokens) for row in read], self._computed, np.float32
         )
@@ -118,6 +118,15 @@ class WindowedLM(PromptReader):
                     targets[number].append(TokenScore(start, end, value))
             scores.append(list(targets.values()))
         return scores
+
+    def _from_targets(self, read: PromptTokens) -> PromptTokens:
+        """Leave out windows before the one that has the value of the first target's first token."""
+        first, step = (
+            next((i for i, n in enumerate(read.targets) if n >= 0), 0),
+            self.max_tokens // 2,
+        )
+        skipped = max(0, (first - self.max_tokens) // step + 1) * step
+        return PromptTokens(read.tokens[skipped:], read.targets[skipped:], read.offsets[skipped:])
 
     @abstractmethod
     def _window_log_probabilities(self, windows: list[Tokens]) -> Sequence[Sequence[float]]:
@@ -210,15 +219,15 @@ class LanguageModelEncoder(PromptReader):
 
     def _means(self, row: tuple[tuple[str, ...], tuple[int, ...]]) -> NDArray[np.float16]:
         tokens, targets = row
-        parts = [np.zeros((0, self.dimensions), np.float32)]
+        states, numbers = np.zeros((len(tokens), self.dimensions), np.float32), np.array(targets)
         done = start = 0
         while done < len(tokens):
             window = list(tokens[start : start + self.max_tokens])
-            states = np.asarray(self._engine.forward_batch([window], return_log_probs=False))[0]
-            parts.append(states[done - start :].astype(np.float32))
-            done = start + len(window)
-            start += self.max_tokens // 2
-        states, numbers = np.concatenate(parts), np.array(targets)
+            end = start + len(window)
+            if (numbers[done:end] >= 0).any():  # no mean needs the states of other windows
+                read = np.asarray(self._engine.forward_batch([window], return_log_probs=False))[0]
+                states[done:end] = read[done - start :]
+            done, start = end, start + self.max_tokens // 2
         means = [states[numbers == number].mean(axis=0) for number in _numbers(targets)]
         return np.array(means, np.float16).reshape(-1, self.dimensions)
 
