@@ -22,6 +22,7 @@ from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import log_ndtr
 
 from grice import stats
 from grice.data import Triple
@@ -157,14 +158,12 @@ SHARES = {"share 0.5": 0.5, "share 0.8": 0.8, "share 0.95": 0.95, "low scores": 
 
 
 def changed(rng: Generator, groups: int, often: float, what: str, how: str) -> Estimate:
-    """Return the difference of two versions with rare bad replies, where a reply changed."""
+    """Return the difference of two versions with rare bad replies."""
     code = np.repeat(np.arange(groups), rng.integers(1, 12, groups))
     alike = rng.beta(often * 7 / 3, (1 - often) * 7 / 3, groups)[code]  # correlation 0.3
     bad = rng.random((2, len(code))) < (alike if how == "correlated" else often)
     a, b = np.where(bad, rng.random(bad.shape) / 5, 0.95)
     a, b = (0.95, b) if what == "fall" else (a, np.where(rng.random(len(code)) < 0.2, b, a))
-    if (a == b).all():
-        return changed(rng, groups, often, what, how)
     ranking = stats.compare_systems({"b": b, "a": b * 0 + a}, groups=code, bounds=(0, 1))
     return ranking.comparisons[0].difference
 
@@ -212,7 +211,7 @@ def powered(rng: Generator, shape: str, n: int, rho: float) -> Estimate:
     y = rng.normal(0, 0.6, 11 * n)[code] + rng.normal(0, 0.8, len(code))
     x = rho * y + np.sqrt(1 - rho**2) * rng.normal(size=len(code))
     cuts, first = CUTS.get(shape), code < n
-    y = (np.exp(y) if shape == "log-normal" else y) if cuts is None else 1.0 + np.digitize(y, cuts)
+    y = UNBOUNDED[shape](y) if cuts is None else 1.0 + np.digitize(y, cuts)
     bounds = None if cuts is None else (1, 1 + len(cuts))
     groups = {"groups": code[first], "unlabelled_groups": code[~first]}
     return stats.prediction_powered_mean(
@@ -221,12 +220,13 @@ def powered(rng: Generator, shape: str, n: int, rho: float) -> Estimate:
 
 
 CUTS = {"1 or 2": (-1.28,), "1 to 5": (-1.5, -0.5, 0.5, 1.5), "mostly 5": (-2.3, -1.8, -1.4, -1.1)}
+UNBOUNDED = {"normal": np.positive, "log-normal": np.exp, "exponential": lambda y: -log_ndtr(-y)}
 
 
 def powered_truth(shape: str, **_: object) -> float:
     if shape in CUTS:
         return 1 + sum(NormalDist().cdf(-cut) for cut in CUTS[shape])
-    return float(np.exp(0.5)) if shape == "log-normal" else 0.0
+    return {"normal": 0.0, "log-normal": float(np.exp(0.5)), "exponential": 1.0}[shape]
 
 
 # The rows.
@@ -312,7 +312,7 @@ def rows() -> Iterator[Row]:
     for name, draw in (("cohen kappa {n} items", cohen), ("fleiss kappa {n} items", fleiss)):
         yield from grid(f"{name}, jackknife", 0.64, draw, n=sizes)
     name = "prediction-powered mean, {shape}, {n} conversations, correlation {rho:g}"
-    drawn = {"shape": (*CUTS, "normal", "log-normal"), "n": (20, 30, 50, 100)}
+    drawn = {"shape": (*CUTS, *UNBOUNDED), "n": (20, 30, 50, 100)}
     yield from grid(name, powered_truth, powered, **drawn, rho=(0.2, 0.6, 0.9))
 
 

@@ -148,11 +148,16 @@ def test_a_gate_fails_where_the_mean_dropped(tmp_path, capsys):
 
     kept, lost = (dropped(file, relevance=0.02) for file in (same, worse))
     assert (kept.verdict, lost.verdict) == ("passed", "failed")
-    assert dropped(same, relevance=0).verdict == "passed"
+    same = dropped(same, relevance=0)
+    assert (same.verdict, round(same.high, 3)) == ("passed", 0.072)
+    assert "no score differs, so nothing dropped in these conversations" in same.says
+    few = write(tmp_path / "few", scores(9, 0.7))
+    [check] = gate_file(few, Rules(max_drop={"relevance": 0}), few).checks
+    assert check.verdict == "uncertain"
     assert dropped(worse, relevance=-lost.low).verdict == "passed"
     assert dropped(worse, relevance=-lost.value).verdict == "uncertain"
     assert f"against {old}, a drop of at most 0.02 allowed" in lost.says
-    assert main(["gate", same, "--baseline", old, "--max-drop", "0.02", "--json"]) == 0
+    assert main(["gate", old, "--baseline", old, "--max-drop", "0.02", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["passed"]
     assert main(["gate", worse, "--baseline", old, "--max-drop", "relevance=0.02"]) == 1
 

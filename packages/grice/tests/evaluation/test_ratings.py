@@ -38,6 +38,10 @@ def test_a_good_metric_saves_labels_and_the_bias_of_the_metric_does_not_matter(t
     [metric] = result.metrics
     assert (result.labelled, result.unlabelled) == (50, 350)
     assert not result.remarks, "no scale is assumed, for not all ratings lie from 0 to 1"
+    [remark] = estimate(*files(tmp_path, ratings, scores, range(49))).remarks
+    assert "fewer than 50 rated conversations may lack rare high or low ratings" in remark
+    labels, out = files(tmp_path, ratings, scores, range(49))
+    assert not estimate(labels, out, scale=(-5, 11)).remarks
     assert metric.labels_saved > 50
     assert metric.mean.high - metric.mean.low < 0.7 * (
         result.labels_only.high - result.labels_only.low

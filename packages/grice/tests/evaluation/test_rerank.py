@@ -61,17 +61,12 @@ def test_vetoed_candidates_follow_the_others_and_empty_ones_follow_these(grader)
     assert item.candidates[2].value is None
 
 
-@pytest.mark.parametrize(
-    ("candidates", "value", "left_out"),
-    [
-        (("none 0.1", "none 0.4"), 0.4, {"one": "abstained: nothing to judge"}),
-        (("none 0.4", "0.1 0.4"), 0.45, {}),  # the neutral value counts
-        (("fails 0.1", "0.1 0.4"), 0.4, {"one": "failed: broken"}),
-    ],
-)
-def test_a_metric_counts_unless_it_abstains_on_all_or_fails_on_one(
-    grader, candidates, value, left_out
-):
+@pytest.mark.parametrize(("candidates", "value", "left_out"), [
+    (("none 0.1", "none 0.4"), 0.4, {"one": "abstained: nothing to judge"}),
+    (("none 0.4", "0.1 0.4"), 0.45, {}),  # the neutral value counts
+    (("fails 0.1", "0.1 0.4"), 0.4, {"one": "failed: broken"}),
+])  # fmt: skip
+def test_a_metric_counts_if_it_judges_some_and_fails_on_none(grader, candidates, value, left_out):
     item = ranked(grader, *candidates)
     assert item.left_out == left_out
     assert item.best.value == pytest.approx(value)
@@ -156,6 +151,9 @@ def test_the_best_and_the_worst_make_a_pair_as_trainers_read_it():
     assert pair.margin == pytest.approx(0.7)
     assert (pair.chosen_scores, pair.rejected_scores) == ({"one": 0.8}, {"one": 0.1})
     assert [message["role"] for message in pair.prompt] == ["user", "assistant", "user"]
+    turns = (Turn("s", "Be kind.", "system"), Turn("u", "Hi.", "user"), Turn("m", "Yes?", "model"))
+    [pair] = preferences([ranking(GOOD, BAD, turns=turns)], Counter())
+    assert [message["role"] for message in pair.prompt] == ["system", "user", "assistant"]
 
 
 @pytest.mark.parametrize("filters", [{"margin": 0.7}, {"length_ratio": 2.0}, {"agreement": True}])
@@ -163,12 +161,6 @@ def test_pairs_at_a_limit_are_kept(filters):
     better, worse = (replace(each, value=value) for each, value in ((GOOD, 0.75), (BAD, 0.05)))
     worse = replace(worse, scores=better.scores)
     assert len([*preferences([ranking(better, worse)], Counter(), **filters)]) == 1
-
-
-def test_roles_of_a_chat_stay():
-    turns = (Turn("s", "Be kind.", "system"), Turn("u", "Hi.", "user"), Turn("m", "Yes?", "model"))
-    [pair] = preferences([ranking(GOOD, BAD, turns=turns)], Counter())
-    assert [message["role"] for message in pair.prompt] == ["system", "user", "assistant"]
 
 
 @pytest.mark.parametrize(("filters", "candidates", "why"), [
@@ -200,9 +192,7 @@ def records(tmp_path):
     return path
 
 
-def test_the_best_candidate_is_shown_with_its_reasons_and_all_are_written(
-    records, tmp_path, capsys
-):
+def test_the_best_candidate_is_shown_and_all_are_written(records, tmp_path, capsys):
     written = tmp_path / "ranked.jsonl"
     assert main(["rerank", str(records), "-o", str(written)]) == 0
     [row] = map(json.loads, written.read_text("utf-8").splitlines())

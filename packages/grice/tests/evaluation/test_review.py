@@ -263,7 +263,7 @@ def house(written):
     return written(HOUSE, scored(1, "relevance", 0.9), again)
 
 
-def test_a_reply_is_shown_with_what_was_said_before_and_why(house, capsys, monkeypatch):
+def test_a_reply_is_shown_with_its_reason_and_written(house, tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     assert main(["review", *house]) == 0
     shown = capsys.readouterr().out
@@ -273,6 +273,12 @@ def test_a_reply_is_shown_with_what_was_said_before_and_why(house, capsys, monke
     assert '"I live in a small house near…"' in shown
     assert max(map(len, shown.splitlines())) <= 80
     assert "not run: " in shown
+    out = tmp_path / "first.jsonl"
+    assert main(["review", *house, "--top", "1", "-o", str(out), "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    (line,) = out.read_text("utf-8").splitlines()
+    assert result["items"] == [json.loads(line)]
+    assert (result["turns"], result["items"][0]["flaw"]) == (2, "repeats")
 
 
 def test_a_metric_that_does_not_count_in_the_order_is_named(written, capsys):
@@ -281,15 +287,6 @@ def test_a_metric_that_does_not_count_in_the_order_is_named(written, capsys):
     shown = capsys.readouterr().out
     assert "run but not used for the order: contradiction" in shown
     assert "contradicts" not in shown
-
-
-def test_the_first_replies_are_written_a_line_each(house, tmp_path, capsys):
-    out = tmp_path / "first.jsonl"
-    assert main(["review", *house, "--top", "1", "-o", str(out), "--json"]) == 0
-    result = json.loads(capsys.readouterr().out)
-    (line,) = out.read_text("utf-8").splitlines()
-    assert result["items"] == [json.loads(line)]
-    assert (result["turns"], result["items"][0]["flaw"]) == (2, "repeats")
 
 
 def test_certain_flaws_are_counted_and_come_first(written, capsys):

@@ -95,17 +95,29 @@ def test_an_interval_holds_what_the_permutation_test_does_not_reject(seed, end, 
     assert compared(bound + outside).p_value <= 0.05 < compared(bound - outside).p_value
 
 
-@pytest.mark.parametrize(
-    ("worse", "ends"), [(0, (0, 0)), (1, (-0.023, 0.011)), (6, (-0.054, -0.003))]
-)
-def test_where_few_replies_change_the_interval_allows_for_changes_not_seen(worse, ends):
-    before = np.full((50, 4), 0.95)
+@pytest.mark.parametrize(("worse", "bounds", "ends"), [
+    (0, None, (0, 0)), (0, (0, math.inf), (0, 0)), (0, (1, 5), (-0.2326, 0.2326)),
+    (0, (0, 1), (-0.0582, 0.0582)), (1, None, (-0.023, 0.011)), (6, (0, 1), (-0.054, -0.003)),
+])  # fmt: skip
+def test_where_few_replies_change_the_interval_allows_for_changes_not_seen(worse, bounds, ends):
+    before = np.full((50, 4), 1.0)
     after = before.copy()
-    after[:worse, 0] = 0.1
+    after[:worse, 0] = 0.15
     scores, groups = {"b": after.ravel(), "a": before.ravel()}, np.repeat(np.arange(50), 4)
-    gap = stats.compare_systems(scores, groups=groups).comparisons[0].difference
+    ranking = stats.compare_systems(scores, groups=groups, bounds=bounds)
+    gap = ranking.comparisons[0].difference
     assert gap.interval == pytest.approx(ends, abs=5e-4)
     assert (gap.note is None) == (worse > 0)
+    assert ranking.comparisons[0].p_value == 1 or worse == 6
+
+
+def test_large_conversations_without_a_change_count_for_fewer():
+    scores = {"a": [0.5] * 18, "b": [0.5] * 18}  # 18 * 18 replies by the sum of squared sizes
+    groups, gap = np.repeat(np.arange(6), [1, 1, 1, 7, 7, 1]), 1 - 0.05 ** (102 / 324)
+    [comparison] = stats.compare_systems(scores, groups=groups, bounds=(0, 1)).comparisons
+    assert comparison.difference.interval == pytest.approx((-gap, gap))
+    [comparison] = stats.compare_systems(scores, groups=[0] * 18, bounds=(0, 1)).comparisons
+    assert comparison.difference.interval is None
 
 
 def test_conversations_are_swapped_whole():
@@ -233,10 +245,10 @@ def test_a_share_in_conversations_has_wilsons_interval_of_as_many_items_as_vary_
 
 
 @pytest.mark.parametrize("call", [
-    lambda x, y, **k: stats.compare_correlations({"a": x, "b": x - y}, y, **k), lambda x, y,
-    **k: stats.correlation(x, y, groups=range(len(x)), **k), lambda x, y,
-    **k: stats.partial_correlation(x, y, [x**2], groups=range(len(x)), **k), lambda x, y,
-    **k: stats.system_level(x, y, [i % 4 for i in range(len(x))], **k),
+    lambda x, y, **k: stats.compare_correlations({"a": x, "b": x - y}, y, **k),
+    lambda x, y, **k: stats.correlation(x, y, groups=range(len(x)), **k),
+    lambda x, y, **k: stats.partial_correlation(x, y, [x**2], groups=range(len(x)), **k),
+    lambda x, y, **k: stats.system_level(x, y, [i % 4 for i in range(len(x))], **k),
 ])  # fmt: skip
 def test_resampling_is_seeded_and_says_so(call):
     rng = np.random.default_rng(4)

@@ -3,7 +3,8 @@
 A check passes only if the whole 95 % interval lies on the passing side of its threshold. If the
 value passes but its interval includes the threshold, or there are fewer than ten conversations, the
 check is *uncertain*, which counts as failed unless it is allowed. The shares of failed and
-abstained scores are facts of the run, without an interval.
+abstained scores are facts of the run, without an interval. A drop passes by its value alone where
+no score differs from the baseline.
 """
 
 from __future__ import annotations
@@ -182,7 +183,11 @@ def _drops(rules: Rules, baseline: str, file: str) -> Iterator[Check]:
         gap = comparison.difference if comparison else None
         says = "" if gap is None else f"{with_interval(gap, '+.3f')} against {baseline}"
         says += f", a drop of at most {most:g} allowed"
-        yield _check(name, "drop", gap, most, says, least=-most)
+        # The run itself did not drop; what other conversations may show is no reason to fail it.
+        unchanged = comparison is not None and comparison.d_z is None and comparison.dominance == 0
+        if unchanged:
+            says += "; no score differs, so nothing dropped in these conversations"
+        yield _check(name, "drop", gap, most, says, least=-most, exact=unchanged)
 
 
 def _check(
@@ -195,8 +200,9 @@ def _check(
     *,
     least: float = -math.inf,
     most: float = math.inf,
+    exact: bool = False,
 ) -> Check:
-    """Return the outcome of a rule on an estimate; a check without one has failed."""
+    """Return the outcome of a rule on an estimate, ``exact`` by its value; none has failed."""
     if figure is None:
         counts = {} if scores is None else scores.counts
         listed = ", ".join(f"{n:,} {status}" for status, n in counts.items() if n)
@@ -205,7 +211,7 @@ def _check(
         return Check(metric, what, None, None, None, threshold, 0, 0, "failed", says)
     good = least <= figure.value <= most
     ends = figure.interval
-    sure = ends is not None and least <= ends[0] and ends[1] <= most
+    sure = exact or (ends is not None and least <= ends[0] and ends[1] <= most)
     conversations = figure.n if figure.groups is None else figure.groups
     few = conversations < FEW
     verdict: Verdict = "failed" if not good else "uncertain" if few or not sure else "passed"

@@ -177,7 +177,9 @@ def compare_systems(
     the mean rise and the mean fall and their correlation (the method of variance estimates
     recovery, Zou and Donner 2008), each between 0 and the largest change seen: where changes are
     rare, one interval of both together is too narrow (``bench/coverage.md``). It also holds every
-    difference that the permutation test does not reject.
+    difference that the permutation test does not reject. Where no value differs, it holds what the
+    number of conversations allows: with 95 % confidence at most 1 - 0.05^(1/n) of them change, each
+    by the range of ``bounds`` at most.
 
     Args:
         scores: One column per system, by name, over the same items in the same order.
@@ -199,8 +201,10 @@ def compare_systems(
     check_bounds(columns, bounds)
     means = [_mean_of(column, codes, bounds, level, "mean") for column in columns.T]
     paired = np.stack([columns[:, a] - columns[:, b] for a, b in pairs], axis=1)
-    gaps = [_mean_difference(gap, codes, level) for gap in paired.T]
     sizes = _per_unit(np.ones((len(paired), 1)), codes)
+    gaps = [_mean_difference(gap, codes, level) for gap in paired.T]
+    for still in np.flatnonzero((paired == 0).all(axis=0)).tolist():
+        gaps[still] = _unchanged(gaps[still], sizes, bounds)
     ranking = _tested(
         dict(zip(scores, means, strict=True)), pairs, gaps,
         lambda part: _per_unit(paired[:, part], codes).__rmatmul__, codes,
@@ -226,8 +230,24 @@ def _mean_difference(gap: Floats, codes: Integers | None, level: float) -> Estim
     (first, both), (_, second) = sums.T @ sums
     alike = both / math.sqrt(first * second) if first * second > 0 else 0.0
     low, high = _recovered(rise, fall, alike)
-    note = rise.note if most else "no value differs: the interval has no width"
-    return replace(rise, value=float(gap.mean()), low=low, high=high, note=note)
+    return replace(rise, value=float(gap.mean()), low=low, high=high)
+
+
+def _unchanged(gap: Estimate, sizes: Floats, bounds: Bounds | None) -> Estimate:
+    """Return what so many conversations without any change allow: an exact bound on their share."""
+    if gap.interval is None:
+        return gap
+    width = bounds[1] - bounds[0] if bounds else math.inf
+    if not math.isfinite(width):
+        return replace(
+            gap, note="no value differs, and no range is known: the interval has no width"
+        )
+    items = float(sizes.sum()) ** 2 / float((sizes**2).sum())  # one conversation counts as one item
+    share = 1 - (1 - gap.level) ** (1 / items)
+    note = (
+        f"no value differs: the interval allows for {share:.1%} of changes not seen, by {width:g}"
+    )
+    return replace(gap, low=-share * width, high=share * width, note=note)
 
 
 def _recovered(x: Estimate, y: Estimate, alike: float = 0.0) -> tuple[float | None, float | None]:
