@@ -96,7 +96,7 @@ def redacted(text: str) -> str:
     >>> redacted("https://ann:secret@example.org/talks.jsonl?token=1")
     'https://[hidden]@example.org/talks.jsonl?[hidden]'
     """
-    text = re.sub(r"(?<=://)[^\s/?#'\"]*@", "[hidden]@", without_keys(text))
+    text = re.sub(r"(?<=://)/*[^\s/?#'\"]*@", "[hidden]@", without_keys(text))
     return re.sub(r"(://[^\s?'\"]{0,500}\?)[^\s'\"]+", r"\1[hidden]", text)
 
 

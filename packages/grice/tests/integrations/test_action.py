@@ -59,9 +59,7 @@ def test_the_action_scores_and_gates(shell, tmp_path):
     ("", [f"the action's/checkout/packages/{name}" for name in ("grice-models", "grice")]),
     ("grice[arrow] ./plugin", ["grice[arrow]", "./plugin"]),
 ])  # fmt: skip
-def test_the_action_installs_its_own_checkout_unless_told_otherwise(
-    shell, tmp_path, stated, installed
-):
+def test_the_action_installs_its_own_checkout(shell, tmp_path, stated, installed):
     python = tmp_path / "bin" / "python"
     python.write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
     python.chmod(0o755)

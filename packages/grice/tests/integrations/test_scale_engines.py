@@ -259,7 +259,7 @@ def test_what_cannot_be_read_is_said(url, reason, tmp_path, capsys):
     assert reason in capsys.readouterr().err
 
 
-def test_the_password_of_a_url_is_not_shown(tmp_path, capsys):
+def test_the_password_of_a_url_is_not_shown(here, tmp_path, capsys):
     urls = [f"memory://ann:secret@bucket/{name}.jsonl?key=secret" for name in "ab"]
     for url in urls:
         with fsspec.open(url, "wb") as file:
@@ -267,10 +267,16 @@ def test_the_password_of_a_url_is_not_shown(tmp_path, capsys):
     words = ["-m", "log_length", "-o", str(tmp_path / "out.jsonl")]
     assert main(["score", *urls, *words, "--report", str(tmp_path / "page.html")]) == 4
     assert main(["score", urls[0] + ".gz", *words]) == 2
+    on_engine = ["score", urls[0], "-m", "log_length", "--engine", "dask"]
+    for way in ([], ["--json"]):
+        store = f"memory://ann:secret@out{len(way)}"
+        assert main([*on_engine, "-o", store, *way]) in (0, 4)
     fsspec.filesystem("memory").store.clear()
     shown = [*capsys.readouterr(), *(path.read_text() for path in tmp_path.iterdir())]
     assert sum("memory://[hidden]@bucket/a.jsonl?[hidden]" in text for text in shown) >= 3
-    assert not any("secret" in text for text in shown)
+    assert "memory://[hidden]@out1/" in shown[0]
+    assert "memory://[hidden]@out0," in shown[0]
+    assert "secret" not in "".join(shown)
 
 
 def test_a_store_is_written_by_engines_alone(capsys):

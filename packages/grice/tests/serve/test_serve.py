@@ -292,9 +292,7 @@ def test_requests_without_the_key_are_refused(grader):
 
 
 @pytest.mark.parametrize("key", ["", " ", "a b\n", "schlüssel"])
-def test_a_variable_that_holds_no_key_is_refused_and_without_it_paths_answer(
-    key, monkeypatch, capsys
-):
+def test_a_variable_without_a_key_is_refused(key, monkeypatch, capsys):
     monkeypatch.setenv("GRICE_SERVE_KEY", key)
     assert main(["serve", "--check", "-m", "log_length", "--no-cache"]) == 2
     assert "GRICE_SERVE_KEY" in capsys.readouterr().err

@@ -109,9 +109,12 @@ def serve(
         """A server that announces its address, and ends normally by a signal."""
 
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-            await super().startup(sockets)  # signals are caught by then
+            await super().startup(sockets)
             listening.listen(BACKLOG)  # more may wait than are accepted at once
-            begun(f"http://{shown}:{bound}")
+
+        async def main_loop(self) -> None:
+            begun(f"http://{shown}:{bound}")  # a signal before here would skip the shutdown
+            await super().main_loop()
 
         @contextmanager
         def capture_signals(self) -> Iterator[None]:

@@ -23,7 +23,7 @@ from grice.cli.output import (
     warn,
     write_rows,
 )
-from grice.errors import LONGEST, InputError, plural
+from grice.errors import LONGEST, InputError, plural, redacted
 from grice.progress import tracking
 from grice.tables import Lines, Table, number, value_and_bounds
 
@@ -188,6 +188,8 @@ def _score_on_engine(
     address: str | None,
 ) -> Output:
     """Score each file by a worker; the status is 4 if a file could not be scored."""
+    from msgspec.structs import replace
+
     from grice.integrations import Grading, score_on
 
     chosen = loader(scoring, speakers).keywords
@@ -203,7 +205,7 @@ def _score_on_engine(
     )
     shards = []
     for shard in score_on(engine, files, output, grading, address=address):
-        shards.append(shard)
+        shards.append(replace(shard, source=redacted(shard.source), shard=redacted(shard.shard)))
         if shard.problem is not None:
             warn(shard.problem)
             continue
@@ -214,7 +216,7 @@ def _score_on_engine(
     broken = sum(shard.problem is not None for shard in shards)
     failed = broken or any(shard.failed for shard in shards)
     written = plural(len(shards) - broken, "shard")
-    line = f"{written} in {output}, each named by a hash of its input"
+    line = f"{written} in {redacted(output)}, each named by a hash of its input"
     status = UNUSABLE if broken == len(shards) else PARTIAL if failed else DONE
     return Output(shards, [Lines([line])], status)
 
