@@ -70,9 +70,7 @@ def clock(monkeypatch):
     return clock
 
 
-def test_a_failed_check_sets_the_answers_before_it_aside_and_others_give_them_again(
-    database, tmp_path
-):
+def test_a_failed_check_sets_the_answers_before_it_aside(database, tmp_path):
     file = write(tmp_path / "talks.jsonl", *talks(6))
     settings = {"judges": 1, "check_every": 3}
 
@@ -99,9 +97,7 @@ def test_a_failed_check_sets_the_answers_before_it_aside_and_others_give_them_ag
         assert judges == [["ann"]] * 3 + [["bo"]] * 3
 
 
-def test_a_task_whose_time_is_over_goes_to_somebody_else_and_comes_back_if_nobody_takes_it(
-    database, clock, tmp_path
-):
+def test_a_task_whose_time_is_over_goes_to_somebody_else(database, clock, tmp_path):
     file = write(tmp_path / "talks.jsonl", *talks(1))
     with studio_of(database, "rating", [file], judges=1, minutes=1) as studio:
         first = studio.task("ann")["task"]

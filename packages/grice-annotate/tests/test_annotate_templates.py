@@ -170,6 +170,102 @@ def test_a_writer_has_so_many_tries_to_fool_the_model_and_others_say_the_stance(
     assert (record["fooled"], len(record["tries"]), record["stance"]) == (True, 2, "counter")
 
 
+def test_a_dialogue_has_at_most_100_triplets_of_words_inside_of_it(tmp_path):
+    file, length = write(tmp_path / "t.jsonl", TALK), len(TEXT)
+    edge = {**LINK, "head": [0, 1], "tail": [length - 1, length]}
+    outside = [[-1, 1], [length - 1, length + 1], [5, 5], [6, 5], [4, 5]]  # the last is a space
+    wrong = [[{**LINK, end: place}] for end in ("head", "tail") for place in outside]
+    with studio_of(tmp_path / "s.db", "triplets", [file]) as studio:
+        for links in ([LINK] * 101, [], *wrong):
+            assert studio.answer("ann", links=json.dumps(links)).status == 422
+        assert studio.answer("ann", links=json.dumps([LINK]), none=1).status == 422
+        assert studio.answer("ann", links=json.dumps([*[LINK] * 99, edge])).status == 303
+        assert len(studio.study.tasks()) == 3
+    with studio_of(tmp_path / "none.db", "triplets", [file]) as studio:
+        assert studio.answer("ann", links="[]", none=1).status == 303
+
+
+EXPLICIT, IMPLICIT = ({"valid": "yes", "kind": kind} for kind in ("explicit", "implicit"))
+INVALID = {"valid": "no"}
+
+
+@pytest.mark.parametrize(("votes", "valid", "kind"), [
+    ((EXPLICIT, EXPLICIT), True, "explicit"), ((EXPLICIT, IMPLICIT), True, None),
+    ((INVALID, INVALID), False, None), ((EXPLICIT, INVALID, INVALID), False, "explicit"),
+    ((IMPLICIT, INVALID, EXPLICIT), True, None), ((INVALID, IMPLICIT), False, "implicit"),
+])  # fmt: skip
+def test_more_than_half_of_two_or_three_validators_decide(votes, valid, kind, tmp_path):
+    file, names = write(tmp_path / "t.jsonl", TALK), ["ann", *"bcde"]
+    with studio_of(tmp_path / "s.db", "triplets", [file], names) as studio:
+        studio.answer("ann", links=json.dumps([LINK]))
+        for name, vote in zip("bcd", votes, strict=False):
+            assert studio.answer(name, **vote).status == 303
+        assert (studio.task("e")["task"] is None) == (
+            len(votes) != 2 or votes[0]["valid"] == votes[1]["valid"]
+        )
+        [record] = studio.records()
+    assert [(each["valid"], each["kind"]) for each in record["validated"]] == [(valid, kind)]
+    assert len(record["triplets"]) == valid
+
+
+@pytest.mark.parametrize(("refused", "correct"), [(2, True), (3, False)])
+def test_a_graph_stays_as_it_is_after_three_rounds_of_verification(refused, correct, tmp_path):
+    names = ("ann", "bo", "cy", "di", "eve")
+    with studio_of(
+        tmp_path / "s.db", "graphs", [write(tmp_path / "t.jsonl", SAMPLE)], names, judges=2
+    ) as studio:
+        wrote, seen = [], []
+
+        def choose(name, task):
+            if task["stage"] != "verify":
+                wrote.append(name)
+                return fields_of(FACTS)
+            assert name not in wrote
+            seen.append(name)
+            last = ("support", "counter")[len(seen) % 2]  # nobody has a majority
+            return {"verdict": last if len(seen) <= 2 * refused else "support"}
+
+        studio.all_answer(choose)
+        [record] = studio.records()
+    assert (len(wrote), len(set(wrote)), len(seen)) == (3, 3, 6)
+    assert [each["verdict"] for each in record["rounds"]] == ["incorrect"] * 2 + [
+        "support" if correct else "incorrect"
+    ]
+    assert record["correct"] is correct
+
+
+@pytest.mark.parametrize("field", ["belief", "argument"])
+def test_a_belief_and_an_argument_have_at_most_500_characters(field, tmp_path):
+    file = write(tmp_path / "t.jsonl", {"id": "t", "topic": "Zoos", "stance": "counter"})
+    with studio_of(tmp_path / "s.db", "stance", [file], judges=1) as studio:
+        pair = {"belief": "Zoos.", "argument": "No."}
+        for text, status in (("x" * 501, 422), (" ", 422), ("  " + "x" * 500 + "\n", 303)):
+            assert studio.answer("ann", **{**pair, field: text}).status == status
+
+
+@pytest.mark.parametrize(
+    ("predicted", "fooled"),
+    [(None, False), ("counter", False), ("support", True), ("neutral", True)],
+)
+@pytest.mark.parametrize(("stances", "agreed"), [
+    (("support", "support", "counter"), "support"), (("support", "counter", "neutral"), None),
+    (("support", "counter"), None), (("neutral",), "neutral"),
+])  # fmt: skip
+def test_the_last_try_is_taken(predicted, fooled, stances, agreed, tmp_path):
+    file = write(tmp_path / "t.jsonl", {"id": "t", "topic": "Zoos", "stance": "counter"})
+    settings = {"judges": len(stances), "tries": 1}
+    with studio_of(tmp_path / "s.db", "stance", [file], ["ann", *"bcd"], **settings) as studio:
+        if predicted:
+            studio.study.predict = lambda *_: predicted
+        assert studio.answer("ann", belief="Zoos.", argument="No.").status == 303
+        assert studio.task("ann")["task"] is None  # nobody checks their own
+        for name, stance in zip("bcd", stances, strict=False):
+            assert studio.answer(name, stance="maybe").status == 422
+            assert studio.answer(name, stance=stance).status == 303
+        [record] = studio.records()
+    assert (record["fooled"], record["stance"], record["asked"]) == (fooled, agreed, "counter")
+
+
 PAIRS = [["one"], [], "x", ["a", 3], ["a", " "], None]
 TURNS = '{"id": "a", "turns": [{"speaker": "A", "text": "hi"}], "targets": [4]}'
 
