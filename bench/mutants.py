@@ -40,6 +40,7 @@ def main() -> None:
     if not (ROOT / "src").exists():  # below it mutmut takes paths for names of modules
         (ROOT / "src").symlink_to("packages/grice/src")
     if not statuses():
+        (ROOT / "mutants/src").mkdir(parents=True, exist_ok=True)  # Python skips what is missing
         mutmut("run", FIRST)
     known = statuses()
     drawn = sample(known, given.each, given.seed)
