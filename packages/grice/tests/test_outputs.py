@@ -170,9 +170,7 @@ def test_a_file_is_locked_once_until_it_is_closed(tmp_path):
 
 
 @pytest.mark.parametrize(("error", "locked"), [(22, True), (11, False)])
-def test_a_file_system_without_locks_keeps_nobody_from_writing(
-    tmp_path, monkeypatch, error, locked
-):
+def test_without_locks_of_files_all_may_write(tmp_path, monkeypatch, error, locked):
     def flock(descriptor, operation):
         raise OSError(error, "as the system says")
 

@@ -35,17 +35,14 @@ def test_tokens_and_measures_are_those_of_the_reference_programs(golden):
     assert bleu_4(sums[None])[0] == pytest.approx(cases["corpus"]["bleu4"], abs=1e-4)
 
 
-@pytest.mark.parametrize(
-    ("output", "reference", "weighed", "chunks", "matched"),
-    [
-        ("a car", "an automobile", 0.8 * 0.75, 1, 1),
-        ("a cities b", "a city b", 0.25 + 0.6 * 0.75 + 0.75, 0, 3),
-        # Two ways to match and none that is exact: the published program leaves them apart.
-        ("cities", "city", 0.0, 0, 0),
-        ("went", "goes", 0.8 * 0.75, 0, 1),  # forms of one irregular verb
-        ("rivers run", "stones fall", 0.0, 0, 0),
-    ],
-)
+@pytest.mark.parametrize(("output", "reference", "weighed", "chunks", "matched"), [
+    ("a car", "an automobile", 0.8 * 0.75, 1, 1),
+    ("a cities b", "a city b", 0.25 + 0.6 * 0.75 + 0.75, 0, 3),
+    # Two ways to match and none that is exact: the published program leaves them apart.
+    ("cities", "city", 0.0, 0, 0),
+    ("went", "goes", 0.8 * 0.75, 0, 1),  # forms of one irregular verb
+    ("rivers run", "stones fall", 0.0, 0, 0),
+])  # fmt: skip
 def test_what_meteor_matches(output, reference, weighed, chunks, matched):
     sums = meteor_counts(output, reference)
     assert sums[0] == pytest.approx(weighed)

@@ -58,9 +58,7 @@ def test_the_help_describes_the_options_of_the_metrics_asked_for(capsys):
         assert ("--relevance-history" in capsys.readouterr().out) is listed
 
 
-def test_the_summary_is_json_if_asked_for_and_a_reply_of_the_file_is_explained(
-    chat, tmp_path, capsys
-):
+def test_the_summary_is_json_and_a_reply_is_explained(chat, tmp_path, capsys):
     out = tmp_path / "out.jsonl"
     assert main(["score", str(chat), "-m", "log_length", "-o", str(out), "--json"]) == 0
     summary = json.loads(capsys.readouterr().out)
@@ -73,16 +71,11 @@ def test_the_summary_is_json_if_asked_for_and_a_reply_of_the_file_is_explained(
     assert (score["conversation"], score["turn"]) == ("t0", 1)
 
 
-@pytest.mark.parametrize(
-    ("words", "shown"),
-    [
-        (["explain", "I broke my leg.", "How?", "I fell."], "relevance repetition #0 broke"),
-        (["perturb", "--json"], "turn-order deam"),
-        (["perturb", "list"], "turn-order"),
-        (["list"], "relevance* messages"),
-        (["list", "--json"], "relevance commonsense log_length"),
-    ],
-)
+@pytest.mark.parametrize(("words", "shown"), [
+    (["explain", "I broke my leg.", "How?", "I fell."], "relevance repetition #0 broke"),
+    (["perturb", "--json"], "turn-order deam"), (["perturb", "list"], "turn-order"),
+    (["list"], "relevance* messages"), (["list", "--json"], "relevance commonsense log_length"),
+])  # fmt: skip
 def test_what_there_is_and_why_a_score_is_what_it_is_are_shown(words, shown, capsys):
     assert main(words) == 0
     assert set(shown.split()) <= set(re.split(r'[\s"]+', capsys.readouterr().out))
@@ -283,9 +276,7 @@ def test_a_cache_that_cannot_be_used_is_said_in_one_line(chat, tmp_path, capsys)
     assert warning.startswith("grice: the cache cannot be used and is ignored: ")
 
 
-def test_a_table_of_figures_moves_together_before_it_folds_and_no_name_is_cut(
-    chat, tmp_path, capsys, monkeypatch
-):
+def test_a_table_of_figures_is_narrowed_before_it_folds(chat, tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     assert main(["meta-eval", "list"]) == 0
     shown = capsys.readouterr().out

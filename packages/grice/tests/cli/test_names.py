@@ -72,21 +72,18 @@ def talks(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize(
-    ("words", "usage", "near"),
-    [
-        (["scroe", "talks.jsonl"], "usage: grice [-h]", "'score'"),
-        (["score", "talks.jsonl", "--repotr", "x"], "usage: grice score", "'--report'"),
-        (["score", "talks.jsonl", "--histry", "3"], "usage: grice score", "'--relevance-history'"),
-        (["score", "talks.jsonl", "--rep", "x"], "usage: grice score", ""),  # written out
-        (["kb", "fnd", "tea"], "usage: grice kb", "'find'"),
-        (["score", "talks.jsonl", "--mode", "fats"], "usage: grice score", "'fast'"),
-        (["--quite", "score", "talks.jsonl"], "usage: grice [-h]", "'--quiet'"),
-        (["models", "add", "x", "--lisence"], "usage: grice models add", "'--licence'"),
-        (["models", "gte", "medium"], "usage: grice models", "'get'"),
-        (["kb", "find", "tea", "--exat"], "usage: grice kb find", "'--exact'"),
-    ],
-)
+@pytest.mark.parametrize(("words", "usage", "near"), [
+    (["scroe", "talks.jsonl"], "usage: grice [-h]", "'score'"),
+    (["score", "talks.jsonl", "--repotr", "x"], "usage: grice score", "'--report'"),
+    (["score", "talks.jsonl", "--histry", "3"], "usage: grice score", "'--relevance-history'"),
+    (["score", "talks.jsonl", "--rep", "x"], "usage: grice score", ""),  # written out
+    (["kb", "fnd", "tea"], "usage: grice kb", "'find'"),
+    (["score", "talks.jsonl", "--mode", "fats"], "usage: grice score", "'fast'"),
+    (["--quite", "score", "talks.jsonl"], "usage: grice [-h]", "'--quiet'"),
+    (["models", "add", "x", "--lisence"], "usage: grice models add", "'--licence'"),
+    (["models", "gte", "medium"], "usage: grice models", "'get'"),
+    (["kb", "find", "tea", "--exat"], "usage: grice kb find", "'--exact'"),
+])  # fmt: skip
 def test_a_mistyped_word_names_the_near_one_and_its_own_usage(talks, capsys, words, usage, near):
     with pytest.raises(SystemExit) as end:
         main(words)

@@ -73,9 +73,7 @@ def test_of_a_sample_the_conversations_are_counted(chat, capsys, tmp_path):
     ("explain Late? Yes. --no-cache", "texts"), ("calibrate RATED SCORES", None),
 ])  # fmt: skip
 @pytest.mark.parametrize("quiet", [False, True])
-def test_every_command_that_takes_long_shows_how_far_it_has_come(
-    chat, terminal, tmp_path, words, unit, quiet
-):
+def test_long_commands_show_their_progress(chat, terminal, tmp_path, words, unit, quiet):
     files = {"CHAT": chat} | {name: tmp_path / name.lower() for name in ("RATED", "SCORES")}
     rated = [{"id": f"t{i}", "turns": ["Is it late?", "Yes. " * (i % 7)], "rating": i % 5}
              for i in range(40)]  # fmt: skip

@@ -192,20 +192,13 @@ def test_a_project_sets_nothing_that_reaches_beyond_it(project, tmp_path, capsys
         (project / file).unlink()
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        'models = "small"',
-        'relevance-model = "builtin:relevance"',
-        'relevance-model = "model:large"',
-        'relevance-model = "hf:owner/name@0123456789012345678901234567890123456789"',
-        'speaker = ["A", "B:"]\nblend = "min:relevance,repetition"\n'
-        'metrics = "relevance,repetition"',
-        "no-cache = true",
-        'output = "./out.jsonl"',
-        'report = "page.html"',
-    ],
-)
+@pytest.mark.parametrize("options", [
+    'models = "small"', 'relevance-model = "builtin:relevance"', 'relevance-model = "model:large"',
+    'relevance-model = "hf:owner/name@0123456789012345678901234567890123456789"',
+    'speaker = ["A", "B:"]\nblend = "min:relevance,repetition"\n'
+    'metrics = "relevance,repetition"', "no-cache = true", 'output = "./out.jsonl"',
+    'report = "page.html"',
+])  # fmt: skip
 def test_a_project_sets_what_stays_inside(project, capsys, options):
     (project / "grice.toml").write_text(f"{options}\n")
     words = ["talks.jsonl", *([] if "metrics" in options else ["-m", "log_length"])]

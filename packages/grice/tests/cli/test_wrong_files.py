@@ -72,9 +72,7 @@ RATINGS = "RATINGS: holds ratings, where"
         ("review BROKEN", "BROKEN:1: Object missing required field `metric`"),
     ],
 )  # fmt: skip
-def test_a_file_of_another_kind_is_called_what_it_is(
-    tmp_path, capsys, monkeypatch, command, message
-):
+def test_a_file_of_another_kind_is_named(tmp_path, capsys, monkeypatch, command, message):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("GRICE_DATA", raising=False)
     talks = [{"id": f"t{i}", "turns": ["Is it far?", "No."], "rating": i % 5} for i in range(40)]

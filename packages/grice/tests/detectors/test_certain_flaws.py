@@ -126,16 +126,13 @@ def test_a_redacted_log_has_no_templates_left_in():
     assert found("I am Ann", "Hello [NAME]!") == [("template-left-in", 1)]
 
 
-@pytest.mark.parametrize(
-    ("texts", "turns"),
-    [
-        ((GERMAN, GERMAN, GERMAN, GERMAN), []),
-        (("Где мой заказ сейчас?", "Ваш заказ уже в пути."), []),
-        ((ENGLISH, GERMAN), [1]),
-        ((ENGLISH, "Yes.", GERMAN, ENGLISH), []),  # the user writes in two languages
-        ((ENGLISH, GERMAN, "Danke!", "Sehr gern, und ich bin für Sie da."), [1, 3]),
-    ],
-)
+@pytest.mark.parametrize(("texts", "turns"), [
+    ((GERMAN, GERMAN, GERMAN, GERMAN), []),
+    (("Где мой заказ сейчас?", "Ваш заказ уже в пути."), []),
+    ((ENGLISH, GERMAN), [1]),
+    ((ENGLISH, "Yes.", GERMAN, ENGLISH), []),  # the user writes in two languages
+    ((ENGLISH, GERMAN, "Danke!", "Sehr gern, und ich bin für Sie da."), [1, 3]),
+])  # fmt: skip
 def test_a_reply_in_no_language_of_its_user_is_found(texts, turns):
     assert found(*texts) == [("other-language", turn) for turn in turns]
 

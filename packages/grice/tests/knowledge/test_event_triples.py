@@ -189,8 +189,7 @@ def test_long_replies_are_cut_with_a_flag(extractor, reply):
     ("[weights.xEfect]\none = 1.0", {"least": 0.5}, "did you mean 'xEffect'"),
     ("[weights.xEffect]\n'tail wsh' = 1.0", {"least": 0.5}, "did you mean 'tail wish'"),
     ("[weights.all]\none = 'much'", {"least": 0.5}, "cannot be read"),
-    ("[wights.all]", {"least": 0.5}, "cannot be read"),
-    ("", {}, "field `least`"),
+    ("[wights.all]", {"least": 0.5}, "cannot be read"), ("", {}, "field `least`"),
 ])  # fmt: skip
 def test_damaged_cues_are_noticed(tmp_path, write_card, content, settings, problem):
     (tmp_path / "cues.toml").write_text(content, "utf-8")

@@ -59,8 +59,7 @@ def shipped():
 
 
 @pytest.mark.parametrize(("relation", "tail", "fragment"), [
-    ("xWant", "PersonX wants to go home.", "to go home"),
-    ("xWant", "to go home", "to go home"),
+    ("xWant", "PersonX wants to go home.", "to go home"), ("xWant", "to go home", "to go home"),
     ("xIntent", "PersonX wants PersonY to leave", "PersonY to leave"),
     ("oWant", "PersonY wants to sleep", "to sleep"), ("xReact", "PersonX feels  proud", "proud"),
     ("oReact", "person y is sad", "sad"), ("xAttr", "PersonX", "PersonX"),
@@ -68,8 +67,7 @@ def shipped():
     ("oEffect", "PersonX gets wet", "PersonX gets wet"),
     ("HinderedBy", "PersonX is late!", "PersonX is late"),
     ("AtLocation", "PersonX's house", "PersonX's house"),
-    ("xNeed", "x to call Y's mother", "to call PersonY's mother"),
-    ("xReact", "", ""),
+    ("xNeed", "x to call Y's mother", "to call PersonY's mother"), ("xReact", "", ""),
 ])  # fmt: skip
 def test_tails_are_worded_as_in_atomic(relation, tail, fragment):
     assert as_fragment(tail, SCHEMA[relation]) == fragment

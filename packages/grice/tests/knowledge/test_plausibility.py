@@ -71,9 +71,7 @@ def test_a_relation_that_was_not_learned_is_an_error(head):
     ({**SETTINGS, "known_weight": "2"}, "settings.known_weight: expected `float`"),
     ({**SETTINGS, "relations": [1]}, r"settings.relations\[0\]: expected `str`"),
 ])  # fmt: skip
-def test_settings_that_do_not_fit_the_networks_are_refused(
-    folder, encoder, write_card, settings, message
-):
+def test_settings_must_fit_the_networks(folder, encoder, write_card, settings, message):
     opened = open_folder(write_card(folder, "triple-head", settings))
     with pytest.raises(ModelFolderError, match=message):
         head_of(opened, encoder)

@@ -56,8 +56,7 @@ def test_unknown_names_are_met_with_the_nearest_known():
     ("PersonX's dog barks", "his dog barks"), ("person x thanks Person Y", "he thanks she"),
     ("PeopleX laugh", "people laugh"), ("PersonX forgets ___", "he forgets something"),
     ("play guitar", "he play guitar"),
-    ("the material is so abstract", "the material is so abstract"),
-    ("", ""),
+    ("the material is so abstract", "the material is so abstract"), ("", ""),
 ])  # fmt: skip
 def test_events_become_clauses_with_pronouns(event, clause):
     assert event_text(event) == clause
@@ -73,8 +72,7 @@ def test_events_become_clauses_with_pronouns(event, clause):
     ("xAttr", ["a good friend", "PersonX is a good friend"], "he is a good friend"),
     ("xEffect", ["gets tired", "PersonX gets tired"], "he gets tired"),
     ("oEffect", ["gets tired", "PersonY gets tired"], "she gets tired"),
-    ("HinderedBy", ["PersonX is late"], "he is late"),
-    ("AtLocation", ["kitchen"], "kitchen"),
+    ("HinderedBy", ["PersonX is late"], "he is late"), ("AtLocation", ["kitchen"], "kitchen"),
     ("xReact", ["PersonX thanks PersonY"], "he thanks she"),
 ])  # fmt: skip
 def test_fragments_and_clauses_of_one_event_read_alike(relation, wordings, clause):

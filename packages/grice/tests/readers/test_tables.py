@@ -172,9 +172,7 @@ def test_columns_are_for_tables(tmp_path):
     (["text=zzz"], "no column 'zzz'"), ([], "--column text=NAME"),
 ])  # fmt: skip
 @pytest.mark.parametrize("command", ["score", "perturb", "rerank", "explain --file"])
-def test_wrong_options_are_refused_by_every_command_that_reads_files(
-    odd, capsys, command, words, problem
-):
+def test_every_command_refuses_wrong_options(odd, capsys, command, words, problem):
     assert main([*command.split(), str(odd), *(f"--column={word}" for word in words)]) == 2
     assert problem in " ".join(capsys.readouterr().err.split())
 

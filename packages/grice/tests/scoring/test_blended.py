@@ -58,9 +58,7 @@ def test_a_blend_abstains_or_fails_where_one_of_its_parts_does(parts, blended):
     assert (score.status, score.value) == blended
 
 
-def test_scores_of_a_blend_are_summed_up_and_read_by_other_commands(
-    chat, tmp_path, monkeypatch, capsys
-):
+def test_other_commands_read_the_scores_of_a_blend(chat, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     words = ["score", str(chat), "-m", "relevance,repetition", "-o", "out.jsonl", "--json"]
     for _ in range(2):

@@ -43,9 +43,7 @@ def signature(capsys):
     ((), 4), (("--models", "small"), 4), (("--models", "short"), 1), (("--models", "team.toml"), 1),
     (("--models", "short", "--relevance-history", "2"), 2),
 ])  # fmt: skip
-def test_a_preset_sets_options_and_an_option_of_its_own_counts_more(
-    config, chat, tmp_path, capsys, monkeypatch, words, history
-):
+def test_options_count_more(config, chat, tmp_path, capsys, monkeypatch, words, history):
     (tmp_path / "team.toml").write_text(OWN)
     monkeypatch.chdir(tmp_path)
     assert score(chat, *words) == 0
@@ -74,9 +72,7 @@ def test_the_choice_of_a_user_does_not_reach_python(config, chat):
     assert grice.score_files(chat, metrics=["log_length"], models="short").models == "short"
 
 
-def test_an_unfinished_run_is_not_finished_with_another_preset(
-    config, chat, tmp_path, capsys, monkeypatch
-):
+def test_another_preset_finishes_no_run(config, chat, tmp_path, capsys, monkeypatch):
     out = tmp_path / "out.jsonl"
     # The metric has no option of the preset, and so the same signature with it and without.
     with monkeypatch.context() as patch:
@@ -88,9 +84,7 @@ def test_an_unfinished_run_is_not_finished_with_another_preset(
 
 
 @pytest.mark.parametrize("preset", ["medium", "large"])
-def test_a_preset_whose_models_are_missing_names_the_command(
-    config, chat, tmp_path, capsys, preset
-):
+def test_a_preset_names_the_command_for_its_models(config, chat, tmp_path, capsys, preset):
     command = f"; run: grice models get {preset}\n"
     assert score(chat, "--models", preset) == 2
     assert command in capsys.readouterr().err

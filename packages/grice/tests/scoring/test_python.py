@@ -41,10 +41,8 @@ def test_several_conversations_may_be_of_any_kind():
 @pytest.mark.parametrize(("talk", "error", "words"), [
     ([{"role": "user", "content": 7}], RecordError, r"messages\[0\].*content.*expected text"),
     ([{"role": "user", "content": "Hi"}, "Hello"], InputError, "found dict"),
-    ([{"name": "Ann"}], RecordError, r"turns\[0\].*missing"),
-    ([[]], InputError, "found list"),
-    (3, InputError, "found int"),
-    ("Hi", InputError, "a list of messages"),
+    ([{"name": "Ann"}], RecordError, r"turns\[0\].*missing"), ([[]], InputError, "found list"),
+    (3, InputError, "found int"), ("Hi", InputError, "a list of messages"),
 ])  # fmt: skip
 def test_what_is_no_conversation_is_refused(talk, error, words):
     with pytest.raises(error, match=words):
@@ -144,9 +142,7 @@ def test_an_interrupted_run_is_finished_into_the_same_bytes(chat, tmp_path, inte
     assert len(resumed.read_text().splitlines()) == 2600 == summary.scores
 
 
-def test_a_report_names_the_call_and_none_is_left_by_a_run_that_ends_early(
-    chat, tmp_path, interrupted_after
-):
+def test_a_report_names_the_call_and_is_whole_or_absent(chat, tmp_path, interrupted_after):
     page = tmp_path / "report.html"
     with interrupted_after(5):
         grice.score_files(chat, metrics=METRICS, report=page)

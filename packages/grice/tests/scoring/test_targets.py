@@ -72,16 +72,11 @@ def test_if_one_side_is_named_the_rest_is_the_other(speakers, users):
 
 
 @pytest.mark.parametrize(("names", "stated", "asked", "expected"), [
-    ("User Assistant User", False, (), [1]),
-    ("Agent Customer Agent", False, (), [0, 2]),
-    ("Ann Bot", False, (), [1]),
-    ("Ann Bob", False, (), [0, 1]),
-    ("human human", False, (), [0, 1]),
+    ("User Assistant User", False, (), [1]), ("Agent Customer Agent", False, (), [0, 2]),
+    ("Ann Bot", False, (), [1]), ("Ann Bob", False, (), [0, 1]), ("human human", False, (), [0, 1]),
     ("customer Ann", False, (), [0, 1]),  # nobody is known as the assistant
-    ("System User Assistant", False, (), [2]),
-    ("User Assistant", False, ("all",), [0, 1]),
-    ("Customer Agent", False, ("assistant",), [1]),
-    ("Customer Agent", False, ("Customer",), [0]),
+    ("System User Assistant", False, (), [2]), ("User Assistant", False, ("all",), [0, 1]),
+    ("Customer Agent", False, ("assistant",), [1]), ("Customer Agent", False, ("Customer",), [0]),
     ("user user assistant assistant", True, (), [2, 3]),
     ("user Assistant user assistant", True, (), [1, 3]),  # two spellings
     ("user user", True, (), [0, 1]),
@@ -133,8 +128,7 @@ def test_an_empty_reply_has_the_lowest_score(tmp_path, capsys):
     ("<think>Let me see", "", {"empty", "thinking_skipped"}),
     ("They want tea.</think>", "", {"empty", "thinking_skipped"}),
     ("<THINKING>x", "", {"empty", "thinking_skipped"}),
-    ('{"answer": "Paris"}', '{"answer": "Paris"}', {"json"}),
-    ("{Paris}", "{Paris}", set()),
+    ('{"answer": "Paris"}', '{"answer": "Paris"}', {"json"}), ("{Paris}", "{Paris}", set()),
     ("[1]", "[1]", set()),
 ])  # fmt: skip
 def test_thinking_is_not_judged_and_odd_replies_are_flagged(text, as_if, flags):

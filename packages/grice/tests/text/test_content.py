@@ -45,8 +45,7 @@ def test_sentences_hold_every_word_once_in_order_at_its_place(text):
     ("Churn is 4.2M, down 0.7 points.", ["churn", "4.2m", "0.7", "points"]),
     ("Mails to posteo.se bounce.", ["mails", "posteo.se", "bounce"]),
     ("Run setup.py of v4.2.1.", ["run", "setup.py", "v4.2.1"]),
-    ("Meet at 10.30 or 12:15.", ["meet", "10.30", "12:15"]),
-    ("Pay $4.50.Then go", ["pay", "4.50"]),
+    ("Meet at 10.30 or 12:15.", ["meet", "10.30", "12:15"]), ("Pay $4.50.Then go", ["pay", "4.50"]),
     ("It is tea.Some like beer.", ["tea", "beer"]),
 ])  # fmt: skip
 def test_numbers_versions_and_addresses_are_one_word(text, words):

@@ -21,8 +21,7 @@ def test_an_event_in_atomic_form(case):
 @pytest.mark.parametrize(("text", "by", "subject", "explicit"), [
     ("I left", "responder", "responder", True), ("I left", "previous", "previous", True),
     ("you left", "responder", "previous", True), ("you left", "previous", "responder", True),
-    ("she left", "responder", "other", True),
-    ("your dog left", "previous", "responder", True),
+    ("she left", "responder", "other", True), ("your dog left", "previous", "responder", True),
     ("it rained", "responder", "thing", True),
     ("bring your own board", "responder", "previous", False),
     ("went home early", "previous", "previous", False),

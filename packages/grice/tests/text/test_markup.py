@@ -65,8 +65,7 @@ def test_control_pieces_of_chat_models_part_words(text, read):
     ("1. Ring\n2. Wait", "1. Ring\n2. Wait"), ("Use `a*b*c` here.", "Use a*b*c here."),
     ("```python\nprint('**x**')\n```\n**y**", "print('**x**')\n\ny"),
     ("snake_case_name, 2 * 3 * 4, *laughs", "snake_case_name, 2 * 3 * 4, *laughs"),
-    ("<think>Policy **7**.</think>**Hi**, use <b>", " Hi, use <b>"),
-    ("", ""),
+    ("<think>Policy **7**.</think>**Hi**, use <b>", " Hi, use <b>"), ("", ""),
 ])  # fmt: skip
 def test_marks_that_no_page_would_show_are_left_out(text, read):
     assert as_read(text) == read
