@@ -61,13 +61,15 @@ def references(value: object, field: str) -> tuple[str, ...]:
 def _label(record: dict[str, Any], name: str) -> str | None:
     """Take a field that is a text or a number; anything else is meta."""
     value = record.get(name)
-    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+    if value is None or isinstance(value, bool) or not isinstance(value, (str, int, float)):
         return None
     return str(record.pop(name))
 
 
 def _speaker(record: dict[str, Any], names: Sequence[str], otherwise: str) -> str:
     value = take(record, names)
+    if type(value) is str and value:
+        return value
     if value is None or value == "":
         for name in names:  # the letter stands for a null, which is not kept
             if record.get(name, name) is None:

@@ -57,8 +57,8 @@ def history_of(sent: object) -> list[Turn]:
 def _question(sent: dict[str, Any], besides: str = "") -> list[Turn]:
     """Return the question beside the history, or alone."""
     for name in QUESTIONS:
-        value = json_of(sent.get(name))
-        if name != besides and isinstance(value, str) and value:
+        value = json_of(sent[name]) if name in sent and name != besides else None
+        if isinstance(value, str) and value:
             return _spoken(value, USER)
     return []
 
@@ -201,7 +201,7 @@ def _text(content: Json) -> str:
         return "\n".join(filter(None, map(_text, content)))
     if isinstance(content, dict):
         prefix = "message_content." if "message_content.type" in content else ""
-        if str(content.get(f"{prefix}type", "text")) in TEXT_PARTS:
+        if str(content.get(prefix + "type", "text")) in TEXT_PARTS:
             for name in ("text", "content", "refusal"):
                 if isinstance(text := content.get(prefix + name), str):
                     return text

@@ -110,8 +110,8 @@ def _shared(turns: Sequence[Turn], others: Sequence[Turn]) -> int:
 
 def _at(item: dict[str, Any], path: str) -> Any:  # noqa: ANN401 - any JSON value
     """Return the value at a path, whose fields may be JSON in a text; None if there is none."""
-    *outer, name = path.split("/")
-    for each in outer:
+    outer, _, name = path.rpartition("/")
+    for each in outer.split("/") if outer else ():
         item = json_of(item.get(each))
         if not isinstance(item, dict):
             return None
@@ -122,7 +122,7 @@ def _first(item: dict[str, Any], *paths: str) -> str:
     """Return the first value at some paths that is a text or a number, as a text; else nothing."""
     for path in paths:
         value = _at(item, path) if "/" in path else item.get(path)
-        if isinstance(value, (str, int)) and not isinstance(value, bool) and str(value):
+        if (type(value) is str and value) or type(value) is int:
             return str(value)
     return ""
 
@@ -208,6 +208,7 @@ MLFLOW = Tracer(
     type="attributes/mlflow.spanType",
     model=("CHAT_MODEL", "LLM"),
 )
+OF_SPAN = ("mlflow.spanInputs", "mlflow.spanOutputs", "mlflow.spanType")  # attributes that are read
 _TIMES = ("created_at", "created", "timestamp", "time")
 OPENAI = Tracer(  # of what _openai_calls makes of a record
     sent="request",
@@ -265,7 +266,9 @@ def _mlflow_calls(trace: dict[str, Any], otherwise: str) -> list[Call]:
         expect(span, dict, "objects", "data.spans")
         attributes = json_of(span.get("attributes"))
         if isinstance(attributes, dict):
-            attributes = {name: _unquoted(value) for name, value in attributes.items()}
+            attributes = {
+                name: _unquoted(value) for name, value in attributes.items() if name in OF_SPAN
+            }
         try:
             calls += MLFLOW.calls({**span, "attributes": attributes, "info": info}, otherwise)
         except FieldError as bad:
@@ -331,6 +334,11 @@ OWN = ("gen_ai.", "llm.input_messages", "llm.output_messages", "input.value")
 """How attributes of calls of models begin, or of the root around them."""
 LOG = {"eventName", "event_name", "body", "observedTimeUnixNano", "observed_timestamp"}
 """Fields that log records have and spans do not."""
+TRACE, SPAN = (
+    (f"{name}Id", *(f"{outer}{name}_id" for outer in ("", "context.", "context/", "spanContext/")))
+    for name in ("trace", "span")
+)
+"""Paths of the ids of a span."""
 NESTED = frozenset({"attributes", "gen_ai", "input", "llm", "openinference", "output", "session"})
 CAPTURE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true"
 
@@ -412,8 +420,11 @@ def _otlp_value(value: object) -> Any:  # noqa: ANN401 - any JSON value
 def _attributes(items: object) -> dict[str, Any]:
     if not isinstance(items, list):
         return _flat(items)
-    objects = (item for item in items if isinstance(item, dict))
-    return {str(item.get("key")): _otlp_value(item.get("value")) for item in objects}
+    return {
+        str(item.get("key")): _otlp_value(item.get("value"))
+        for item in items
+        if isinstance(item, dict)
+    }
 
 
 def _spans_in(record: dict[str, Any]) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
@@ -434,17 +445,15 @@ def _spans_in(record: dict[str, Any]) -> Iterator[tuple[dict[str, Any], dict[str
 def _span(fields: dict[str, Any], shared: dict[str, Any]) -> dict[str, Any]:
     """Return a span by dotted names, or a log record as a span with one event."""
     stated = fields.get("attributes")
-    own = _attributes(stated) if isinstance(stated, list) else _flat(fields)
-    context = ("", "context.", "context/", "spanContext/")
-    trace, number = (
-        _first(fields, camel, *(path + snake for path in context)).removeprefix("0x")
-        for camel, snake in (("traceId", "trace_id"), ("spanId", "span_id"))
-    )
+    if isinstance(stated, list):
+        own = _attributes(stated)
+    else:
+        own = {name.removeprefix("attributes."): value for name, value in _flat(fields).items()}
     return {
         **shared,
-        **{name.removeprefix("attributes."): value for name, value in own.items()},
-        "trace_id": trace,
-        "span_id": number,
+        **own,
+        "trace_id": _first(fields, *TRACE).removeprefix("0x"),
+        "span_id": _first(fields, *SPAN).removeprefix("0x"),
         "parent_id": _first(fields, "parentSpanId", "parent_id", "parentId").strip("0"),
         "start_time": _first(fields, "startTimeUnixNano", "start_time", "timeUnixNano"),
         "events": [
