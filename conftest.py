@@ -136,6 +136,7 @@ def nothing_of_the_user(
     """Keep tests away from the cache, the models and the choices of whoever runs them."""
     monkeypatch.setenv("GRICE_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
     monkeypatch.setenv("GRICE_CONFIG", str(tmp_path_factory.getbasetemp() / "config"))
+    monkeypatch.setenv("GRICE_STATE", os.devnull)
     monkeypatch.delenv("GRICE_MODELS", raising=False)
 
 

@@ -12,22 +12,24 @@ from functools import cache
 from pathlib import Path
 
 import console
-import quality_table
 from agreement import with_agreement
 from blind_spots import blind_spots
 from command_pages import command_pages
 from metric_pages import metric_page, model_cards
+from quality_table import with_table
 
 from grice.detectors import ALL
 from grice.detectors.rules import FAMILIES, figures
 from grice.metrics.declaration import Metric, find_metrics
+from grice.scoring.api import find_presets
 from grice.stats.estimate import wilson_interval
 from grice_research.comparisons import Recorded, limits_of
-from grice_research.pages import bench_page, changes, index_page, notice
+from grice_research.pages import bench_page, changes, index_page, notice, with_finds
 from grice_research.runs import read_runs
 
 HERE = Path(__file__).parent
 PRESETS = HERE / "presets.md"
+LARGE = find_presets()["large"]
 RULES = HERE / "rules.md"
 BEGIN, END = "<!-- rules -->\n", "<!-- end of rules -->"
 README = HERE.parent / "README.md"
@@ -50,9 +52,8 @@ def pages() -> dict[Path, str]:
         **{HERE / "results" / f"{run.bench}.md": bench_page(run, "../results.md") for run in runs},
         RULES: _with_rules(RULES.read_text("utf-8")),
         PRESETS: with_agreement(PRESETS.read_text("utf-8"), runs),
-        README: quality_table.with_table(
-            README.read_text("utf-8"), runs, PRESETS.read_text("utf-8")
-        ),
+        LARGE: with_finds(LARGE.read_text("utf-8"), runs),
+        README: with_table(README.read_text("utf-8"), runs, PRESETS.read_text("utf-8")),
     }
 
 

@@ -243,10 +243,9 @@ def test_a_belief_and_an_argument_have_at_most_500_characters(field, tmp_path):
             assert studio.answer("ann", **{**pair, field: text}).status == status
 
 
-@pytest.mark.parametrize(
-    ("predicted", "fooled"),
-    [(None, False), ("counter", False), ("support", True), ("neutral", True)],
-)
+@pytest.mark.parametrize(("predicted", "fooled"), [
+    (None, False), ("counter", False), ("support", True), ("neutral", True),
+])  # fmt: skip
 @pytest.mark.parametrize(("stances", "agreed"), [
     (("support", "support", "counter"), "support"), (("support", "counter", "neutral"), None),
     (("support", "counter"), None), (("neutral",), "neutral"),

@@ -231,27 +231,24 @@ def test_records_in_the_repository_say_what_the_tables_say():
 
 
 @pytest.mark.data
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        # Golden: recomputed elsewhere from the same released scores, to four decimals.
-        ("predictive_engagement", {
-            ("Ctx_RUBER", "replies_generated:overall", "pearson"): 0.54677718,
-            ("Ctx_RUBER", "replies_600:overall", "spearman"): 0.54699721,
-            ("RUBER", "replies_human:overall", "spearman"): -0.01314036,
-            ("MLP BERT(max)", "replies_generated:overall", "pearson"): -0.09307054,
-            ("MLP BERT(mean) + Ctx_RUBER", "replies_generated:overall", "pearson"): 0.47500907}),
-        ("deam", {
-            ("DEAM", "fed_dialogue:coherent", "spearman"): 0.468217,
-            ("DEAM", "fed_dialogue:overall", "spearman"): 0.547225}),
-        ("llm_judges", {
-            ("UniEval", "usr_topicalchat:natural", "spearman"): 0.513986,
-            ("GPT-3.5-turbo, geval", "usr_topicalchat:natural", "spearman"): 0.413322}),
-        ("accent", {
-            ("annotators", "deco_all:events", "judges against the others, spearman"): 0.578258,
-            ("annotators", "deco_all:events and overall", "single ratings, spearman"): 0.862375}),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("name", "expected"), [
+    # Golden: recomputed elsewhere from the same released scores, to four decimals.
+    ("predictive_engagement", {
+        ("Ctx_RUBER", "replies_generated:overall", "pearson"): 0.54677718,
+        ("Ctx_RUBER", "replies_600:overall", "spearman"): 0.54699721,
+        ("RUBER", "replies_human:overall", "spearman"): -0.01314036,
+        ("MLP BERT(max)", "replies_generated:overall", "pearson"): -0.09307054,
+        ("MLP BERT(mean) + Ctx_RUBER", "replies_generated:overall", "pearson"): 0.47500907}),
+    ("deam", {
+        ("DEAM", "fed_dialogue:coherent", "spearman"): 0.468217,
+        ("DEAM", "fed_dialogue:overall", "spearman"): 0.547225}),
+    ("llm_judges", {
+        ("UniEval", "usr_topicalchat:natural", "spearman"): 0.513986,
+        ("GPT-3.5-turbo, geval", "usr_topicalchat:natural", "spearman"): 0.413322}),
+    ("accent", {
+        ("annotators", "deco_all:events", "judges against the others, spearman"): 0.578258,
+        ("annotators", "deco_all:events and overall", "single ratings, spearman"): 0.862375}),
+])  # fmt: skip
 def test_released_scores_give_the_golden_correlations(data_folder, name, expected):
     bench = load_bench(name)
     # Nothing is scored: only what was released is measured again.

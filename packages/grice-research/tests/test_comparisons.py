@@ -46,30 +46,27 @@ def recorded(*comparisons):
     return Recorded({"made": limits}, tuple({"log_length", *(c.baseline for c in comparisons)}))
 
 
-@pytest.mark.parametrize(
-    ("comparison", "sentence", "line"),
-    [
-        (marked("self contradiction", 0.40, 0.05),
-         "Below chance, so that turns with it score higher, for self contradiction "
-         "(AUC 0.40 [0.35, 0.45]).", "near or below chance for self contradiction"),
-        (marked("ignore", 0.49, 0.06), "Near chance for ignore (AUC 0.49 [0.43, 0.55]).",
-         "near or below chance for ignore"),
-        (marked("redundant", 0.60, 0.05, gap=-0.14),
-         "Above chance, but not above a trivial baseline, for redundant (AUC 0.60 against 0.74 of "
-         "cosine_last_turn, difference -0.14 [-0.19, -0.09]).",
-         "no limit found by what was measured"),
-        (marked("irrelevant", 0.80, 0.05, gap=0.2), "No limit found by what was measured.",
-         "no limit found by what was measured"),
-        (rated("fed_turn", -0.07),
-         "Below the trivial baseline log_length on 1 of 1 rated set: fed_turn (Spearman 0.30 "
-         "against 0.37 of log_length, difference -0.07 [-0.12, -0.02]).",
-         "not above log_length on 1 of 1 rated sets"),
-        (rated("fed_turn", 0.01), "Level with the trivial baseline log_length on 1 of 1 rated set: "
-         "fed_turn.", "not above log_length on 1 of 1 rated sets"),
-        (rated("fed_turn", 0.2, alike=0.97), "Ranks as the trivial baseline log_length does: "
-         "Spearman between the two 0.97 to 0.97 on 1 rated set.", "ranks as log_length does"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("comparison", "sentence", "line"), [
+    (marked("self contradiction", 0.40, 0.05),
+     "Below chance, so that turns with it score higher, for self contradiction "
+     "(AUC 0.40 [0.35, 0.45]).", "near or below chance for self contradiction"),
+    (marked("ignore", 0.49, 0.06), "Near chance for ignore (AUC 0.49 [0.43, 0.55]).",
+     "near or below chance for ignore"),
+    (marked("redundant", 0.60, 0.05, gap=-0.14),
+     "Above chance, but not above a trivial baseline, for redundant (AUC 0.60 against 0.74 of "
+     "cosine_last_turn, difference -0.14 [-0.19, -0.09]).",
+     "no limit found by what was measured"),
+    (marked("irrelevant", 0.80, 0.05, gap=0.2), "No limit found by what was measured.",
+     "no limit found by what was measured"),
+    (rated("fed_turn", -0.07),
+     "Below the trivial baseline log_length on 1 of 1 rated set: fed_turn (Spearman 0.30 "
+     "against 0.37 of log_length, difference -0.07 [-0.12, -0.02]).",
+     "not above log_length on 1 of 1 rated sets"),
+    (rated("fed_turn", 0.01), "Level with the trivial baseline log_length on 1 of 1 rated set: "
+     "fed_turn.", "not above log_length on 1 of 1 rated sets"),
+    (rated("fed_turn", 0.2, alike=0.97), "Ranks as the trivial baseline log_length does: "
+     "Spearman between the two 0.97 to 0.97 on 1 rated set.", "ranks as log_length does"),
+])  # fmt: skip
 def test_a_comparison_becomes_its_sentence(comparison, sentence, line):
     assert explained("made", recorded(comparison))[0] == sentence
     assert summed_up("made", recorded(comparison)) == line
@@ -150,21 +147,18 @@ def test_a_set_where_every_baseline_is_beaten_shows_it():
     )
 
 
-@pytest.mark.parametrize(
-    ("why", "comparisons"),
-    [
-        ("one baseline is not beaten", [
-            compared("fed_turn", 0.3), compared("fed_turn", 0.04, baseline="cosine_last_turn")]),
-        ("it was trained on the set", [compared("fed_turn", 0.3, trained=SEEN)]),
-        ("of twenty sets one lies above by luck", [
-            compared("s0", 0.06), *(compared(f"s{i}", 0.0) for i in range(1, 20))]),
-        ("short replies are the better ones, and that is beaten by nothing", [
-            compared("fed_turn", 0.9, value=0.3, of=-0.6)]),
-        ("it is above a baseline that is below chance, and at chance itself", [
-            compared("ignore", 0.2, value=0.5, of=0.3, measure="AUC")]),
-        ("nothing was measured", []),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("why", "comparisons"), [
+    ("one baseline is not beaten", [
+        compared("fed_turn", 0.3), compared("fed_turn", 0.04, baseline="cosine_last_turn")]),
+    ("it was trained on the set", [compared("fed_turn", 0.3, trained=SEEN)]),
+    ("of twenty sets one lies above by luck", [
+        compared("s0", 0.06), *(compared(f"s{i}", 0.0) for i in range(1, 20))]),
+    ("short replies are the better ones, and that is beaten by nothing", [
+        compared("fed_turn", 0.9, value=0.3, of=-0.6)]),
+    ("it is above a baseline that is below chance, and at chance itself", [
+        compared("ignore", 0.2, value=0.5, of=0.3, measure="AUC")]),
+    ("nothing was measured", []),
+])  # fmt: skip
 def test_what_shows_nothing(why, comparisons):
     assert earned("made", recorded(*comparisons)) is None, why
     assert verdict_on("made", recorded(*comparisons)).startswith("not earned")

@@ -23,21 +23,17 @@ RELATIONS = ("xEffect", "xWant", "oReact")
 SIX = ("xEffect", "oReact", "HasSubEvent", "HinderedBy", "isAfter", "xAttr")
 
 
-@pytest.mark.parametrize(
-    ("predictions", "references", "expected"),
-    [
-        (["PersonX likes chicken <sep> PersonX eats chicken"],
-         ["PersonX loves chicken <sep> PersonX eats chicken for days"], 0.6537993517025208),
-        (["PersonX have a clue <sep> PersonX be happy to help",
-          "PersonX asks PersonY <sep> PersonY helps"],
-         ["PersonX has a clue <sep> PersonX be happy to help",
-          "PersonX has clue <sep> PersonX helps PersonY"], 0.7207249436813218),
-        (["chicken <sep> chicken"],
-         ["PersonX loves chicken <sep> PersonX eats chicken for days"], 0.26084183898880053),
-        (["one two"], ["three four"], 0.0),
-        (["a"], ["a"], 0.0),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("predictions", "references", "expected"), [
+    (["PersonX likes chicken <sep> PersonX eats chicken"],
+     ["PersonX loves chicken <sep> PersonX eats chicken for days"], 0.6537993517025208),
+    (["PersonX have a clue <sep> PersonX be happy to help",
+      "PersonX asks PersonY <sep> PersonY helps"],
+     ["PersonX has a clue <sep> PersonX be happy to help",
+      "PersonX has clue <sep> PersonX helps PersonY"], 0.7207249436813218),
+    (["chicken <sep> chicken"],
+     ["PersonX loves chicken <sep> PersonX eats chicken for days"], 0.26084183898880053),
+    (["one two"], ["three four"], 0.0), (["a"], ["a"], 0.0),
+])  # fmt: skip
 def test_bleu2_is_that_of_the_worked_cases(predictions, references, expected):
     assert bleu2(predictions, references) == pytest.approx(expected, abs=1e-12)
 

@@ -98,10 +98,9 @@ def test_a_guide_is_trained_and_its_losses_are_reported(place, tmp_path, capsys)
     assert (tmp_path / "new" / "card.toml").is_file()
 
 
-@pytest.mark.parametrize(
-    ("content", "problem"),
-    [("", "the file is empty"), ('{"id": "a", "turns": []}\n', "no context to learn from")],
-)
+@pytest.mark.parametrize(("content", "problem"), [
+    ("", "the file is empty"), ('{"id": "a", "turns": []}\n', "no context to learn from"),
+])  # fmt: skip
 def test_files_without_contexts_are_refused(place, tmp_path, capsys, content, problem):
     path = tmp_path / "empty.jsonl"
     path.write_text(content, "utf-8")

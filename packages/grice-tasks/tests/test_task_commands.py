@@ -48,10 +48,9 @@ def test_no_name_steers_the_terminal(tmp_path, capsys, command, json_too):
     assert RAW.findall(out + err) == []
 
 
-@pytest.mark.parametrize(
-    "command",
-    ["explagraphs draw GRAPHS --report PAGE", "cider TALK --least 0.05 -o OUT --report PAGE"],
-)
+@pytest.mark.parametrize("command", [
+    "explagraphs draw GRAPHS --report PAGE", "cider TALK --least 0.05 -o OUT --report PAGE",
+])  # fmt: skip
 def test_a_page_allows_by_hash_what_is_in_it_and_nothing_else(tmp_path, command):
     turns = ["I missed the bus because I overslept.", "So you were late?", f"Yes. {EVIL}"]
     talk = {"id": EVIL, "turns": turns}

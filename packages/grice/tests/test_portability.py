@@ -79,18 +79,15 @@ def test_a_promise_that_is_kept_everywhere(bench, monkeypatch):
     assert "- models: encoder@9abcdef0, relevance@12345678" in page
 
 
-@pytest.mark.parametrize(
-    ("kind", "where", "answer", "message"),
-    [
-        ("doctor", THREADS, lambda _: doctor(differing=3), "| broken: relevance |"),
-        ("doctor", THREADS, lambda _: doctor(problems=["no model"]), "| no model |"),
-        ("doctor", "2 workers", lambda _: CompletedProcess([], -6, "", "x\nabort"), "-6: abort"),
-        ("pytest", THREADS, lambda _: CompletedProcess([], 1, "FAILED a.py::b - c", ""),
-         "| failed: a.py::b |"),
-        ("score", "2 workers", lambda words: write_scores(words[-1], shift=1e-9), "1e-09"),
-        ("score", THREADS, lambda _: CompletedProcess([], 3, "", ""), "not scored"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("kind", "where", "answer", "message"), [
+    ("doctor", THREADS, lambda _: doctor(differing=3), "| broken: relevance |"),
+    ("doctor", THREADS, lambda _: doctor(problems=["no model"]), "| no model |"),
+    ("doctor", "2 workers", lambda _: CompletedProcess([], -6, "", "x\nabort"), "-6: abort"),
+    ("pytest", THREADS, lambda _: CompletedProcess([], 1, "FAILED a.py::b - c", ""),
+     "| failed: a.py::b |"),
+    ("score", "2 workers", lambda words: write_scores(words[-1], shift=1e-9), "1e-09"),
+    ("score", THREADS, lambda _: CompletedProcess([], 3, "", ""), "not scored"),
+])  # fmt: skip
 def test_a_broken_promise_changes_the_status(bench, monkeypatch, kind, where, answer, message):
     status, page = outcome(bench, monkeypatch, {(kind, where): answer})
     assert status == 1

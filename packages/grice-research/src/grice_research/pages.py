@@ -285,3 +285,15 @@ def _cell(text: str) -> str:
 
 def _number(value: float) -> str:
     return f"{value:.3f}" if abs(value) < 10 else f"{value:.1f}"
+
+
+def with_finds(preset: str, runs: Sequence[Run]) -> str:
+    """Return the file of the preset ``large`` with what it finds beside ``small``."""
+    chats = next(run.figures for run in runs if run.bench == "abc-eval")
+    lift = ("any of six flaws", "lift of the first 10 %")
+    figures = {each.row: each for each in chats if (each.on, each.measure) == lift}
+    rows = [figures[row] for row in ("review-large", "review-small, default metrics")]
+    large, small = (f"{row.value:.2f} [{row.low:.2f}, {row.high:.2f}]" for row in rows)
+    first = f"of {rows[0].n} rated replies of chatbots, the first tenth that large lists holds"
+    said = f"{first} {large} times as many flawed ones as a random order has, that of small {small}"
+    return re.sub("^finds = .*$", f'finds = "{said}"', preset, count=1, flags=re.MULTILINE)

@@ -167,15 +167,11 @@ def test_a_head_of_three_labels_is_no_deam(tmp_path, capsys):
     assert "a head of 3 labels; 2 are needed" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("content", "problem"),
-    [
-        ('{"history": "a</UTT>", "response": "b", "tuples_single": [["x", "xNope", "y"]]}',
-         "xNope"),
-        ('{"response": "b"}', "history"),
-        ("not json", "malformed"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("content", "problem"), [
+    ('{"history": "a</UTT>", "response": "b", "tuples_single": [["x", "xNope", "y"]]}',
+     "xNope"),
+    ('{"response": "b"}', "history"), ("not json", "malformed"),
+])  # fmt: skip
 def test_bad_examples_say_where(content, problem, deco, tmp_path, capsys):
     _, base = deco
     path = tmp_path / "bad.jsonl"

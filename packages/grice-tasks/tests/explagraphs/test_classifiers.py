@@ -69,17 +69,14 @@ def test_any_graph_gets_an_answer_within_its_range(classifiers, text):
     assert len(classifiers.importance(odd, "counter")) == len(odd.graph.edges)
 
 
-@pytest.mark.parametrize(
-    ("belief", "argument", "good"),
-    [
-        (BELIEF, ARGUMENT, GOOD),
-        ("Fast food should be banned.", "Fast food is unhealthy and makes people obese.",
-         "(fast food; has property; unhealthy)(unhealthy; causes; obese)(obese; desires; banned)"),
-        ("We should subsidize journalism.", "Journalism is important to inform citizens.",
-         "(journalism; used for; inform citizens)(inform citizens; has property; important)"
-         "(important; desires; subsidize)"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("belief", "argument", "good"), [
+    (BELIEF, ARGUMENT, GOOD),
+    ("Fast food should be banned.", "Fast food is unhealthy and makes people obese.",
+     "(fast food; has property; unhealthy)(unhealthy; causes; obese)(obese; desires; banned)"),
+    ("We should subsidize journalism.", "Journalism is important to inform citizens.",
+     "(journalism; used for; inform citizens)(inform citizens; has property; important)"
+     "(important; desires; subsidize)"),
+])  # fmt: skip
 def test_a_chain_of_long_words_is_less_informative(classifiers, belief, argument, good):
     texts = good, nonsense_graph(belief, argument)
     full, empty = classifiers.informativeness([reading(x, belief, argument) for x in texts])
@@ -140,16 +137,13 @@ def test_a_head_comes_back_from_its_arrays():
         assert (head(row[:2], row[2:]) == again(row[:2], row[2:])).all()
 
 
-@pytest.mark.parametrize(
-    ("text", "plausible", "expected"),
-    [
-        ("(zoos; causes; harm)(harm; part of; animals)", [0.9, 0.3], [0.6, 0.3, 0.3, 0.5]),
-        ("(zoos; causes; harm)(harm; part of; animals)(zoos; causes; pain)(animals; desires; pain)",
-         [0.9, 0.3, 0.8, 0.7], [0.675, 0.3, 0.7, 0.25]),
-        ("(zoos; is a; place)(animals; is a; being)", [0.9, 0.9], [0.9, 0.9, 0, 0]),
-        ("(place; is a; being)", [0.9], [0.9, 0.9, 0, 0]),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "plausible", "expected"), [
+    ("(zoos; causes; harm)(harm; part of; animals)", [0.9, 0.3], [0.6, 0.3, 0.3, 0.5]),
+    ("(zoos; causes; harm)(harm; part of; animals)(zoos; causes; pain)(animals; desires; pain)",
+     [0.9, 0.3, 0.8, 0.7], [0.675, 0.3, 0.7, 0.25]),
+    ("(zoos; is a; place)(animals; is a; being)", [0.9, 0.9], [0.9, 0.9, 0, 0]),
+    ("(place; is a; being)", [0.9], [0.9, 0.9, 0, 0]),
+])  # fmt: skip
 def test_mean_least_connection_and_share_of_doubtful_facts(text, plausible, expected):
     given_facts = np.array(plausible, np.float32)
     found = informativeness_features(BELIEF, "Animals suffer.", graph(text), given_facts)

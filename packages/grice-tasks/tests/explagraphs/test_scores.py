@@ -209,10 +209,9 @@ def test_arguments_that_do_not_fit_are_refused():
         score_sample(msgspec.structs.replace(ZOO, graphs=(many,)), RIGHT)
 
 
-@pytest.mark.parametrize(
-    ("text", "other", "share"),
-    [("", "ant", 0), ("ant bee", "bee ant", 1 / 2), ("ant bee cow dog", "bee ant dog bee", 1 / 2)],
-)
+@pytest.mark.parametrize(("text", "other", "share"), [
+    ("", "ant", 0), ("ant bee", "bee ant", 1 / 2), ("ant bee cow dog", "bee ant dog bee", 1 / 2),
+])  # fmt: skip
 def test_the_words_in_the_same_order_are_counted(text, other, share):
     assert rouge_l(text, other) == near(share)
 

@@ -17,34 +17,31 @@ def frames(tmp_path_factory):
     return Frames(file)
 
 
-@pytest.mark.parametrize(
-    ("keywords", "contexts", "expected"),
-    [
-        (("lizard", "wild", "Utah"), {"Utah": "GEO"}, "One can find a lizard in the wild in Utah"),
-        (("Jackie Chan", "actor", "film", "Hong Kong"), {"Hong Kong": "GEO"},
-         "Jackie Chan is an actor known for film in Hong Kong"),
-        (("Lincoln Smith", "president", "1865"), {"1865": "TEMP"},
-         "Lincoln Smith was a president in 1865"),
-        (("Big Ben", "city", "London"), {"London": "GEO"}, "Big Ben is in the city of London"),
-        (("California", "Fresno"), {"California": "GEO", "Fresno": "GEO"},
-         "Fresno is in California"),
-        (("July", "winter", "Chile"), {"July": "TEMP", "Chile": "GEO"},
-         "July is during the winter in Chile"),
-        (("Tourists", "honey", "united states"), {"united states": "GEO"},
-         "Tourists can find honey in the united states"),
-        (("The Moon Club", "role", "war", "Spain"), {"Spain": "GEO"},
-         "The Moon Club plays a role in the war in Spain"),
-        (("bridge", "Sunday"), {"Sunday": "TEMP"}, "One can find a bridge on Sunday"),
-        (("Okefenokee", "swamp", "California"), {"California": "GEO"},
-         "Okefenokee is a swamp in California"),
-        (("Betty White", "98 years old"), {"98 years old": "TEMP"}, "Betty White is 98 years old"),
-        (("Walt Disney", "1966"), {"1966": "TEMP"}, "Walt Disney was known in 1966"),
-        (("Memphis", "city", "united states"), {"Memphis": "GEO", "united states": "GEO"},
-         "Memphis is a city in the united states"),
-        (("Memphis", "city", "U.S."), {"Memphis": "GEO", "U.S.": "GEO"},
-         "Memphis is a city in the U.S."),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("keywords", "contexts", "expected"), [
+    (("lizard", "wild", "Utah"), {"Utah": "GEO"}, "One can find a lizard in the wild in Utah"),
+    (("Jackie Chan", "actor", "film", "Hong Kong"), {"Hong Kong": "GEO"},
+     "Jackie Chan is an actor known for film in Hong Kong"),
+    (("Lincoln Smith", "president", "1865"), {"1865": "TEMP"},
+     "Lincoln Smith was a president in 1865"),
+    (("Big Ben", "city", "London"), {"London": "GEO"}, "Big Ben is in the city of London"),
+    (("California", "Fresno"), {"California": "GEO", "Fresno": "GEO"},
+     "Fresno is in California"),
+    (("July", "winter", "Chile"), {"July": "TEMP", "Chile": "GEO"},
+     "July is during the winter in Chile"),
+    (("Tourists", "honey", "united states"), {"united states": "GEO"},
+     "Tourists can find honey in the united states"),
+    (("The Moon Club", "role", "war", "Spain"), {"Spain": "GEO"},
+     "The Moon Club plays a role in the war in Spain"),
+    (("bridge", "Sunday"), {"Sunday": "TEMP"}, "One can find a bridge on Sunday"),
+    (("Okefenokee", "swamp", "California"), {"California": "GEO"},
+     "Okefenokee is a swamp in California"),
+    (("Betty White", "98 years old"), {"98 years old": "TEMP"}, "Betty White is 98 years old"),
+    (("Walt Disney", "1966"), {"1966": "TEMP"}, "Walt Disney was known in 1966"),
+    (("Memphis", "city", "united states"), {"Memphis": "GEO", "united states": "GEO"},
+     "Memphis is a city in the united states"),
+    (("Memphis", "city", "U.S."), {"Memphis": "GEO", "U.S.": "GEO"},
+     "Memphis is a city in the U.S."),
+])  # fmt: skip
 def test_clauses_of_keywords(frames, keywords, contexts, expected):
     assert frames.write(keywords, contexts) == expected
 

@@ -85,10 +85,9 @@ def test_a_keyword_is_a_whole_word_in_any_case_and_number():
     assert noun_lemma("xyzs") == "xyzs", "no word of English"
 
 
-@pytest.mark.parametrize(
-    ("keywords", "places", "reading"),
-    [([], [], "first"), (["a"], [0, 1], "first"), (["a"], [2], "first"), (["a"], [0], "frist")],
-)
+@pytest.mark.parametrize(("keywords", "places", "reading"), [
+    ([], [], "first"), (["a"], [0, 1], "first"), (["a"], [2], "first"), (["a"], [0], "frist"),
+])  # fmt: skip
 def test_bad_arguments_are_named(keywords, places, reading):
     with pytest.raises(InputError):
         match_keywords("a", keywords, places, reading=reading)

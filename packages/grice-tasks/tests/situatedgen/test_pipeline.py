@@ -93,31 +93,27 @@ def test_yes_no_questions_are_turned_as_published(question, answer, start, expec
     assert yes_no_statement(question, answer, start) == expected
 
 
-@pytest.mark.parametrize(
-    ("question", "answer", "plan"),
-    [
-        ("People use a fork to", "eat", "People use a fork to eat"),
-        ("A day has ___ hours.", "24", "A day has 24 hours."),
-        ("A person visits Paris in what season?", "spring", "A person visits Paris in spring"),
-        ("You keep milk where?", "the fridge", "You keep milk in the fridge"),
-        ("Where people ski?", "the Alps", "people ski in the Alps"),
-        ("What grows best in a desert?", "a cactus", "A cactus grows best in a desert"),
-        ("Which planet is red?", "Mars", "Mars is red"),
-        ("Which season usually has snow?", "winter", "Winter has snow"),
-        ("Who might say a prayer?", "a monk", "A monk might say a prayer"),
-        ("I saw tracks. What animal is shy?", "a deer", "I saw tracks. A deer is shy"),
-        ("If it rains, what do people carry?", "an umbrella",
-         Plan("If it rains, ", "do people carry?", "an umbrella")),
-        ("In what month is it coldest in Chile?", "July",
-         Plan("", "is it coldest in Chile?", "in July")),
-        ("Where would you find canals?", "venice", Plan("", "would you find canals?", "in venice")),
-        ("What can Alice drive?", "a car.", Plan("", "can Alice drive?", "a car")),
-        ("Why would someone sleep?", "they are tired",
-         Plan("", "would someone sleep?", "they are tired")),
-        ("", "July", None),
-        ("Where is it hot?", " . ", None),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("question", "answer", "plan"), [
+    ("People use a fork to", "eat", "People use a fork to eat"),
+    ("A day has ___ hours.", "24", "A day has 24 hours."),
+    ("A person visits Paris in what season?", "spring", "A person visits Paris in spring"),
+    ("You keep milk where?", "the fridge", "You keep milk in the fridge"),
+    ("Where people ski?", "the Alps", "people ski in the Alps"),
+    ("What grows best in a desert?", "a cactus", "A cactus grows best in a desert"),
+    ("Which planet is red?", "Mars", "Mars is red"),
+    ("Which season usually has snow?", "winter", "Winter has snow"),
+    ("Who might say a prayer?", "a monk", "A monk might say a prayer"),
+    ("I saw tracks. What animal is shy?", "a deer", "I saw tracks. A deer is shy"),
+    ("If it rains, what do people carry?", "an umbrella",
+     Plan("If it rains, ", "do people carry?", "an umbrella")),
+    ("In what month is it coldest in Chile?", "July",
+     Plan("", "is it coldest in Chile?", "in July")),
+    ("Where would you find canals?", "venice", Plan("", "would you find canals?", "in venice")),
+    ("What can Alice drive?", "a car.", Plan("", "can Alice drive?", "a car")),
+    ("Why would someone sleep?", "they are tired",
+     Plan("", "would someone sleep?", "they are tired")),
+    ("", "July", None), ("Where is it hot?", " . ", None),
+])  # fmt: skip
 def test_the_answer_stands_where_the_question_asks_for_it(question, answer, plan):
     assert plan_choice(question, answer) == (Plan(plan, "", "") if isinstance(plan, str) else plan)
 
@@ -165,20 +161,17 @@ def test_dates_times_and_events_by_their_words(text, spans):
     assert ", ".join(found) == spans
 
 
-@pytest.mark.parametrize(
-    ("text", "tagged", "expected"),
-    [
-        ("It fell over many years.", [("over many years", "DATE")], ["many years"]),
-        ("In 2020 and 2021 it rose.", [("2020 and 2021", "DATE")], ["2020", "2021"]),
-        ("The United States Capitol is white.", [("United States Capitol", "GPE")],
-         ["The United States"]),
-        ("July is in the winter there.", [("July", "DATE"), ("the winter", "DATE")], ["July"]),
-        ("It was a hot day in May 1990.", [("a hot day", "DATE")], ["May 1990"]),
-        ("He came a few days later.", [("a few days", "DATE")], ["a few days later"]),
-        ("He came on the day after Monday.", [("the day after Monday", "DATE")],
-         ["the day after Monday"]),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "tagged", "expected"), [
+    ("It fell over many years.", [("over many years", "DATE")], ["many years"]),
+    ("In 2020 and 2021 it rose.", [("2020 and 2021", "DATE")], ["2020", "2021"]),
+    ("The United States Capitol is white.", [("United States Capitol", "GPE")],
+     ["The United States"]),
+    ("July is in the winter there.", [("July", "DATE"), ("the winter", "DATE")], ["July"]),
+    ("It was a hot day in May 1990.", [("a hot day", "DATE")], ["May 1990"]),
+    ("He came a few days later.", [("a few days", "DATE")], ["a few days later"]),
+    ("He came on the day after Monday.", [("the day after Monday", "DATE")],
+     ["the day after Monday"]),
+])  # fmt: skip
 def test_words_put_the_tagger_right(text, tagged, expected):
     spans = [TaggedSpan(text.index(word), text.index(word) + len(word), label, 0.5)
              for word, label in tagged]  # fmt: skip

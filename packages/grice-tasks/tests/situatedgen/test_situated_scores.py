@@ -47,18 +47,14 @@ def test_the_best_order_is_never_worse_and_one_sample_has_no_interval(july):
     assert estimate.note == "one sample has no interval"
 
 
-@pytest.mark.parametrize(
-    ("output", "expected"),
-    [
-        (None, {"no output"}),
-        ("", {"no sentence", "missing keyword"}),
-        ("July is summer in China and winter in Australia.", {"one sentence"}),
-        ("July. China. Winter. Australia. Summer.", {"more than two sentences",
-                                                     "missing keyword"}),
-        ("July is summer in Chinatown. It is winter in Australia.",
-         {"missing keyword", "keyword inside a longer word"}),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("output", "expected"), [
+    (None, {"no output"}), ("", {"no sentence", "missing keyword"}),
+    ("July is summer in China and winter in Australia.", {"one sentence"}),
+    ("July. China. Winter. Australia. Summer.", {"more than two sentences",
+                                                 "missing keyword"}),
+    ("July is summer in Chinatown. It is winter in Australia.",
+     {"missing keyword", "keyword inside a longer word"}),
+])  # fmt: skip
 def test_each_fault_is_counted_with_its_reason(july, output, expected):
     assert set(problems_of(july, output)) == expected | {"repeated keyword in the input"}
 

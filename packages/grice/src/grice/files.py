@@ -251,6 +251,11 @@ def config_folder() -> Path:
     return _user_folder("GRICE_CONFIG", "user_config_path")
 
 
+def state_folder() -> Path:
+    """Return the folder of what grice remembers: ``GRICE_STATE``, or that of the user."""
+    return _user_folder("GRICE_STATE", "user_state_path")
+
+
 def is_url(place: str) -> bool:
     """Return whether a location is a URL rather than a local path."""
     return re.match(r"[a-z][a-z0-9+.-]*://", place) is not None

@@ -48,23 +48,6 @@ def test_a_limit_ends_the_run_and_the_same_command_goes_on(tmp_path, capsys):
     assert (tmp_path / "out.jsonl").read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
 
 
-def test_unreadable_answers_end_the_run_and_what_was_answered_is_kept(tmp_path, capsys):
-    words = ("-o", "out.jsonl", "--concurrency", "1")
-    with StubEndpoint() as server:
-        assert score(server, "-o", "whole.jsonl", "--cache", "another") == 0
-        server.requests.clear()
-        server.reset(faults=[""] * 5, always="prose")
-        assert score(server, *words) == 2
-        shown = capsys.readouterr().err
-        assert len(server.requests) == 5 + 16
-        assert not (tmp_path / "out.jsonl").exists()
-        server.reset()
-        assert score(server, *words, "--no-resume") == 0
-        assert len(server.requests) == REPLIES + 16
-    assert f"{server.url}: 16 requests in a row to 'stub' had no usable answer" in shown
-    assert (tmp_path / "out.jsonl").read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
-
-
 @pytest.mark.parametrize("words", [("--limit-requests", "much"), ("--concurrency", "0")])
 def test_what_cannot_be_used_is_said_before_anything_is_sent(words, capsys):
     with StubEndpoint() as server:

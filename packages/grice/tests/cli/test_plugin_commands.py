@@ -57,10 +57,9 @@ def test_a_command_of_another_package_runs_and_is_listed_and_a_broken_one_named(
     assert "(cannot be loaded; see grice broken)" in shown
 
 
-@pytest.mark.parametrize(
-    ("command", "extra"),
-    [("cider", "tasks"), ("steer", "tasks"), ("annotate", "annotate"), ("train", "research")],
-)
+@pytest.mark.parametrize(("command", "extra"), [
+    ("cider", "tasks"), ("steer", "tasks"), ("annotate", "annotate"), ("train", "research"),
+])  # fmt: skip
 def test_an_absent_command_says_how_to_install_it(monkeypatch, capsys, command, extra):
     without(monkeypatch, command)
     assert main([command, "--help"]) == 2
@@ -82,10 +81,9 @@ def test_a_distribution_for_another_version_is_refused_with_both(made, capsys):
     assert "pip install -U 'grice[tasks]'" in shown
 
 
-@pytest.mark.parametrize(
-    "requirement",
-    [f"grice=={grice.__version__}", "grice>=0.1", 'grice-nowhere==1; extra == "dev"', "numpy==0.1"],
-)
+@pytest.mark.parametrize("requirement", [
+    f"grice=={grice.__version__}", "grice>=0.1", 'grice-nowhere==1; extra == "dev"', "numpy==0.1",
+])  # fmt: skip
 def test_other_requirements_are_for_pip_to_check(made, capsys, requirement):
     made("shouter", "3", requirement)
     assert main(["extra"]) == 0

@@ -7,16 +7,10 @@ from itertools import cycle
 
 import pytest
 
+import grice.evaluation.audit
 from grice.cli import main
 from grice.errors import StoppedError
-from grice.evaluation.audit import (
-    InjectionEffect,
-    MetricAudit,
-    audit,
-    conclusion,
-    rated_replies,
-    verdict,
-)
+from grice.evaluation.audit import InjectionEffect, MetricAudit, audit, rated_replies, verdict
 from grice.scoring.api import load
 from grice.stats.estimate import Estimate
 from stub_endpoint import StubEndpoint, by_length, gullible
@@ -216,9 +210,11 @@ def verdict_of(*, items=100, **given):
 ])  # fmt: skip
 def test_an_audit_is_concluded_in_one_sentence(rows, said):
     audits = [row_of(trusted=trusted) for trusted in rows]
-    assert conclusion("openai:m@u", audits) == f"In short: openai:m@u {said}"
+    assert grice.evaluation.audit.conclusion("openai:m@u", audits) == f"In short: openai:m@u {said}"
     biased = [row_of(trusted=True, padding=estimate(0.2, 0.1, 0.3))]
-    assert conclusion("m", biased).endswith(" replies by j within the limits above.")
+    assert grice.evaluation.audit.conclusion("m", biased).endswith(
+        " replies by j within the limits above."
+    )
 
 
 SAME = estimate(0.9, 0.8, 1.0)

@@ -44,10 +44,9 @@ def test_the_low_end_is_held_against_the_bar_not_the_point(good):
     assert not gate_file(good, Rules(above, allow_uncertain=True)).passed
 
 
-@pytest.mark.parametrize(
-    ("conversations", "few"),
-    [(1, "1 conversation is"), (2, "2 conversations are"), (9, "9 conversations are")],
-)
+@pytest.mark.parametrize(("conversations", "few"), [
+    (1, "1 conversation is"), (2, "2 conversations are"), (9, "9 conversations are"),
+])  # fmt: skip
 def test_a_small_sample_says_so(tmp_path, conversations, few):
     file = write(tmp_path / "out.jsonl", scores(conversations, 0.9, 0.01))
     [check] = gate_file(file, Rules({"relevance": 0.1})).checks

@@ -108,10 +108,9 @@ def moods(responses):
         yield Judgement(fmean(piece.plausibility for piece in pieces), evidence=tuple(pieces))
 
 
-@pytest.mark.parametrize(
-    ("reply", "lifts"),
-    [("I am awful, I am happy.", [("text", "I am awful", 0.9)]), ("I am happy.", [])],
-)
+@pytest.mark.parametrize(("reply", "lifts"), [
+    ("I am awful, I am happy.", [("text", "I am awful", 0.9)]), ("I am happy.", []),
+])  # fmt: skip
 def test_words_are_removed_that_lower_a_score(reply, lifts):
     loaded = LoadedMetric(moods, Signature("moods", "1"), {})
     talk = Conversation("a", (Turn("A", "And?"), Turn("B", reply)), (1,))

@@ -72,10 +72,9 @@ def test_a_metric_counts_if_it_judges_some_and_fails_on_none(grader, candidates,
     assert item.best.value == pytest.approx(value)
 
 
-@pytest.mark.parametrize(
-    ("candidates", "best"),
-    [(("0.1 0.1", "0.4 0.4", "0.4 0.4"), (1, 0.4, 2)), (("none none", "none none"), (0, None, 2))],
-)
+@pytest.mark.parametrize(("candidates", "best"), [
+    (("0.1 0.1", "0.4 0.4", "0.4 0.4"), (1, 0.4, 2)), (("none none", "none none"), (0, None, 2)),
+])  # fmt: skip
 def test_of_equal_candidates_the_first_of_the_record_is_best(grader, candidates, best):
     item = ranked(grader, *candidates)
     assert (item.best.index, item.best.value, item.tied) == best
@@ -89,10 +88,9 @@ def test_who_did_not_speak_last_answers(grader, turns):
     assert item.meta == {"kept": 1}
 
 
-@pytest.mark.parametrize(
-    ("candidates", "where"),
-    [([], "at least one candidate"), ([3], "text, or an object"), (["x"] * 1001, "at most 1,000")],
-)
+@pytest.mark.parametrize(("candidates", "where"), [
+    ([], "at least one candidate"), ([3], "text, or an object"), (["x"] * 1001, "at most 1,000"),
+])  # fmt: skip
 def test_unusable_candidates_are_an_error_of_their_record(grader, candidates, where):
     good = context("0.1 0.2")
     broken, item = rerank([context(*candidates), good], grader.scorer)

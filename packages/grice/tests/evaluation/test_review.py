@@ -150,10 +150,9 @@ def test_a_metric_of_conversations_speaks_against_the_turns_that_its_evidence_na
     assert second.effects["user_frustration"] < 0 < first.effects["user_frustration"]
 
 
-@pytest.mark.parametrize(
-    ("nonsense", "dull", "flaw"),
-    [(0.1, 0.9, "dull"), (0.7, 0.8, "senseless"), (0.9, 0.1, "senseless")],
-)
+@pytest.mark.parametrize(("nonsense", "dull", "flaw"), [
+    (0.1, 0.9, "dull"), (0.7, 0.8, "senseless"), (0.9, 0.1, "senseless"),
+])  # fmt: skip
 def test_sense_names_the_flaw_only_where_it_stands_out(nonsense, dull, flaw):
     heads = [FeatureEvidence("nonsense", nonsense), FeatureEvidence("dull", dull)]
     (item,) = reviewed(scored(3, "sensibleness", 0.0, *heads, model="sense-small")).items

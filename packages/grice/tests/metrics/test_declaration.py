@@ -35,10 +35,9 @@ def test_options_come_from_the_signature_and_the_docstring():
     assert (how.choices, how.default, how.help) == (("min", "max"), "min", "Which one.")
 
 
-@pytest.mark.parametrize(
-    ("option", "value"),
-    [("size", "many"), ("size", 1.5), ("size", True), ("how", "mean"), ("bias", None)],
-)
+@pytest.mark.parametrize(("option", "value"), [
+    ("size", "many"), ("size", 1.5), ("size", True), ("how", "mean"), ("bias", None),
+])  # fmt: skip
 def test_an_option_refuses_what_it_is_not(option, value):
     options = {known.name: known for known in declare(judged).options}
     with pytest.raises(MetricError, match=f"mine: option '{option}' is"):

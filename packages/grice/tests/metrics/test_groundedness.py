@@ -42,10 +42,9 @@ def test_what_a_tool_answered_is_knowledge_until_the_next_turn(grader):
     assert (later.status, later.value) == ("abstained", 1.0)
 
 
-@pytest.mark.parametrize(
-    ("said", "value"),
-    [("It weighs 3.4 kg.", 1.0), ("It weighs 3.5 kg.", 2 / 3), ("A well-known tower.", 1.0)],
-)
+@pytest.mark.parametrize(("said", "value"), [
+    ("It weighs 3.4 kg.", 1.0), ("It weighs 3.5 kg.", 2 / 3), ("A well-known tower.", 1.0),
+])  # fmt: skip
 def test_a_number_is_grounded_as_a_whole(grader, said, value):
     known = "The well-known tower weighs 3.4 or 4.5 kg."
     score = judged(grader, Turn("A", ASKED), Turn("B", said, meta={"knowledge": known}))

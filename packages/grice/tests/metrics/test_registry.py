@@ -54,10 +54,9 @@ def test_a_name_is_taken_once(tmp_path):
     assert "metric 'relevance' of" in registry.problems[0]
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [(None, "not a Python file"), ("import", "SyntaxError"), ("1 / 0", "ZeroDivisionError")],
-)
+@pytest.mark.parametrize(("content", "message"), [
+    (None, "not a Python file"), ("import", "SyntaxError"), ("1 / 0", "ZeroDivisionError"),
+])  # fmt: skip
 def test_a_file_that_is_no_plugin_is_refused(tmp_path, content, message):
     file = tmp_path / "plugin.py"
     if content is not None:

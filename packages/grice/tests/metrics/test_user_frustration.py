@@ -47,10 +47,9 @@ def test_a_conversation_that_the_user_does_not_go_on_with_is_not_judged(judged):
     assert (score.status, score.value) == ("abstained", 0.5)
 
 
-@pytest.mark.parametrize(
-    ("opens", "answers", "value"),
-    [("Agent", "Customer", 0.5), ("agent", "client", 0.5), ("Customer", "Agent", 1.0)],
-)
+@pytest.mark.parametrize(("opens", "answers", "value"), [
+    ("Agent", "Customer", 0.5), ("agent", "client", 0.5), ("Customer", "Agent", 1.0),
+])  # fmt: skip
 def test_a_customer_is_the_user_also_where_the_agent_opens(judged, opens, answers, value):
     texts = ["How can I help?", "My parcel is late.", "Spain is nice.", "That is not what I asked."]
     score = judged(*texts, speakers=(opens, answers))

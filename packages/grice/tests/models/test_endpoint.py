@@ -128,20 +128,18 @@ def test_an_object_of_the_judged_text_is_no_answer_where_it_is_quoted():
     assert answered(own, said=said) == (Rating("by its length", 1), 1)
 
 
-@pytest.mark.parametrize(
-    "part",
-    ["<think></think>", "<think>", "</think>", '{"', '{"a":', '{"a":1}', "{ ", "``` ", ANSWER],
-)
+@pytest.mark.parametrize("part", [
+    "<think></think>", "<think>", "</think>", '{"', '{"a":', '{"a":1}', "{ ", "``` ", ANSWER,
+])  # fmt: skip
 def test_a_long_answer_is_read_in_time_of_its_length(part):
     started = time.monotonic()
     answered(part * (1_000_000 // len(part)), options=ClientOptions(parse_attempts=1))
     assert time.monotonic() - started < 20  # about a second; minutes if it grew with the square
 
 
-@pytest.mark.parametrize(
-    ("fault", "lengths"),
-    [("reasons", [256, 4096, 4096]), ("short context", [256, 4096, *[256] * 5])],
-)
+@pytest.mark.parametrize(("fault", "lengths"), [
+    ("reasons", [256, 4096, 4096]), ("short context", [256, 4096, *[256] * 5]),
+])  # fmt: skip
 def test_a_cut_answer_gets_the_room_for_reasoning_unless_it_is_refused(fault, lengths):
     with StubEndpoint(always=fault) as server:
         answers, _ = asked(server, options=SLOWLY, texts=["one", "two"])
@@ -256,15 +254,10 @@ def test_an_answer_is_quoted_without_control_characters():
     assert all(r"\x1b[31m\u202ey" in shown for shown in (message, answer.reason))
 
 
-@pytest.mark.parametrize(
-    ("variable", "openai_host", "sent"),
-    [
-        ("GRICE_OPENAI_KEY", "api.openai.com", "Bearer sk-mine"),
-        ("OPENAI_API_KEY", "127.0.0.1", "Bearer sk-mine"),
-        ("OPENAI_API_KEY", "api.openai.com", None),
-    ],
-    ids=["named endpoint", "openai", "other host"],
-)
+@pytest.mark.parametrize(("variable", "openai_host", "sent"), [
+    ("GRICE_OPENAI_KEY", "api.openai.com", "Bearer sk-mine"),
+    ("OPENAI_API_KEY", "127.0.0.1", "Bearer sk-mine"), ("OPENAI_API_KEY", "api.openai.com", None),
+], ids=["named endpoint", "openai", "other host"])  # fmt: skip
 def test_a_key_is_sent_to_its_own_host_alone(monkeypatch, variable, openai_host, sent):
     for name in ("GRICE_OPENAI_KEY", "OPENAI_API_KEY"):
         monkeypatch.delenv(name, raising=False)
@@ -304,10 +297,9 @@ def test_a_server_without_schemas_is_asked_without():
     assert ["response_format" in sent for sent in server.requests] == [True, False, False]
 
 
-@pytest.mark.parametrize(
-    ("status", "advice"),
-    [(401, KEY), (402, "payment"), (403, KEY), (404, "the reference is openai:MODEL@URL")],
-)
+@pytest.mark.parametrize(("status", "advice"), [
+    (401, KEY), (402, "payment"), (403, KEY), (404, "the reference is openai:MODEL@URL"),
+])  # fmt: skip
 def test_a_wrong_key_or_nobody_at_the_address_ends_the_run_and_nothing_more_is_sent(status, advice):
     options = ClientOptions(concurrency=4, attempts=50, pause=5.0)
     server = StubEndpoint(faults=["500", "500", "500", str(status)])

@@ -247,29 +247,26 @@ text:g\tlabels:h\tepisode_done:True
 """
 
 
-@pytest.mark.parametrize(
-    ("form", "content", "expected", "problem"),
-    [
-        ("dailydialog", "Hi ! __eou__ Ho . __eou__\nno mark\nBye . __eou__\n",
-         ["chat:1", 2, "chat:3"], "__eou__"),
-        ("parlai", PARLAI, ["chat:1", 2, 4, 3, "chat:6"], "name:value"),
-        ("transcript", b"# 1\nA: a\n# 2\nA: \xff\nB: b\n# 3\nA: c\n", ["1", 4, "3"], "UTF-8"),
-        ("transcript", "just prose\nand more\n", [1], "'just prose'"),
-        ("json", json.dumps([{"turns": ["a"]}, {"turns": []}, {"id": "z", "turns": ["b"]}]),
-         ["chat:1", 1, "z"], "no turn"),
-        ("json", '[\n{"turns": ["a"]},\n{"turns": ["b"]}\n]\n', ["chat:2", "chat:3"], None),
-        ("json", '[\n{"turns": ["a"]},\n{"turns": ["b"', ["chat:2", 3], "ends inside"),
-        ("json", json.dumps([{"role": "user", "content": "a"}]), [1], "jq -c '{messages: .}'"),
-        ("table", "context,response\na,b\na,b,c\nd,e\n", ["chat:2", 3, "chat:4"], "found 3 cells"),
-        ("table", f"context,response\na,{'x' * 200_000}\nd,e\n", ["chat:2", "chat:3"], None),
-        ("table", f'context,response\na,"{"x" * 200_000}"\nd,e\n', [2, "chat:3"], "field limit"),
-        ("table", "conversation_id,text\nx,a\nx\nx,b\ny,c\nz\nw,d\n", [3, 2, 6, "y", "w"],
-         "1 cell"),
-        ("table", 'id,context,response\nbad,"c,r\n1,c,r\n', [2, "1"], "quotes of a cell"),
-        ("table", 'id,context,response\nbad,"c,r\n' + "".join(f"{n},c,r\n" for n in range(3000)),
-         [2, *map(str, range(3000))], "not closed within 1,000 lines"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("form", "content", "expected", "problem"), [
+    ("dailydialog", "Hi ! __eou__ Ho . __eou__\nno mark\nBye . __eou__\n",
+     ["chat:1", 2, "chat:3"], "__eou__"),
+    ("parlai", PARLAI, ["chat:1", 2, 4, 3, "chat:6"], "name:value"),
+    ("transcript", b"# 1\nA: a\n# 2\nA: \xff\nB: b\n# 3\nA: c\n", ["1", 4, "3"], "UTF-8"),
+    ("transcript", "just prose\nand more\n", [1], "'just prose'"),
+    ("json", json.dumps([{"turns": ["a"]}, {"turns": []}, {"id": "z", "turns": ["b"]}]),
+     ["chat:1", 1, "z"], "no turn"),
+    ("json", '[\n{"turns": ["a"]},\n{"turns": ["b"]}\n]\n', ["chat:2", "chat:3"], None),
+    ("json", '[\n{"turns": ["a"]},\n{"turns": ["b"', ["chat:2", 3], "ends inside"),
+    ("json", json.dumps([{"role": "user", "content": "a"}]), [1], "jq -c '{messages: .}'"),
+    ("table", "context,response\na,b\na,b,c\nd,e\n", ["chat:2", 3, "chat:4"], "found 3 cells"),
+    ("table", f"context,response\na,{'x' * 200_000}\nd,e\n", ["chat:2", "chat:3"], None),
+    ("table", f'context,response\na,"{"x" * 200_000}"\nd,e\n', [2, "chat:3"], "field limit"),
+    ("table", "conversation_id,text\nx,a\nx\nx,b\ny,c\nz\nw,d\n", [3, 2, 6, "y", "w"],
+     "1 cell"),
+    ("table", 'id,context,response\nbad,"c,r\n1,c,r\n', [2, "1"], "quotes of a cell"),
+    ("table", 'id,context,response\nbad,"c,r\n' + "".join(f"{n},c,r\n" for n in range(3000)),
+     [2, *map(str, range(3000))], "not closed within 1,000 lines"),
+])  # fmt: skip
 def test_what_is_broken_costs_itself_or_its_conversation(reading, form, content, expected, problem):
     for given in {form, None if form in ("json", "table") else form}:
         records = reading(content, format=given)

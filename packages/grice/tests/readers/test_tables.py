@@ -48,15 +48,11 @@ def spoken(talk):
     return [(turn.speaker, turn.role, turn.text) for turn in talk.turns]
 
 
-@pytest.mark.parametrize(
-    ("name", "delimiter", "encoding"),
-    [
-        *((name, ",", "utf-8") for name in ("session_id", "chat_id", "thread_id", "case_id",
-          "call_id", "Chat-ID", "ticket", "sessionId", "conversation_id", "id")),
-        ("ticket_id", ";", "utf-8"),
-        ("ticket_id", ",", "utf-8-sig"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("name", "delimiter", "encoding"), [
+    *((name, ",", "utf-8") for name in ("session_id", "chat_id", "thread_id", "case_id",
+      "call_id", "Chat-ID", "ticket", "sessionId", "conversation_id", "id")),
+    ("ticket_id", ";", "utf-8"), ("ticket_id", ",", "utf-8-sig"),
+])  # fmt: skip
 def test_columns_that_name_a_conversation(written, name, delimiter, encoding):
     assert ids(written(f"{name},sender,message", TALKS, delimiter, encoding)) == ["T-1", "T-2"]
 

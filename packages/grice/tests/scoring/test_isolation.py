@@ -35,10 +35,9 @@ def test_what_always_fails_is_asked_four_times_at_most(count):
     assert [results[-1].others, results[min(1, count - 1)].others] == [0, (count - 1) * (count > 3)]
 
 
-@pytest.mark.parametrize(
-    ("bad", "most"),
-    [(set(), 1), ({0}, 22), ({700}, 22), ({0, 511, 1023}, CALLS), ({1, 2, 700, 701, 702}, CALLS)],
-)
+@pytest.mark.parametrize(("bad", "most"), [
+    (set(), 1), ({0}, 22), ({700}, 22), ({0, 511, 1023}, CALLS), ({1, 2, 700, 701, 702}, CALLS),
+])  # fmt: skip
 def test_few_items_that_fail_cost_no_other(bad, most):
     ask = Counting(bad)
     results = answers(ask, range(1024))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from grice.cli.derive import Scoring, metric_options, names
 from grice.cli.output import INVOCATION, note, warn
-from grice.errors import InputError, MetricError
-from grice.files import cache_folder
+from grice.errors import InputError, MetricError, OutputError
+from grice.files import cache_folder, make_folder, state_folder
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -66,6 +67,23 @@ def loader(scoring: Scoring, speakers: Sequence[str] = ()) -> partial[Grader]:
         cache=None if scoring.no_cache else scoring.cache or cache_folder(),
         models=preset,
         terms=client_options(scoring) if hasattr(scoring, "limit_requests") else None,
+    )
+
+
+def suggest_larger(preset: str) -> None:
+    """Say what a larger preset finds, once per machine, after a run with ``small``."""
+    from grice.scoring.api import LARGE, SMALL, named_preset
+
+    marker = state_folder() / f"suggested-{LARGE}"
+    if preset != SMALL or INVOCATION.get().quiet or os.environ.get("CI") or marker.exists():
+        return
+    try:
+        make_folder(marker.parent)
+        marker.touch()
+    except (OSError, OutputError):
+        return  # else every run would say it
+    note(
+        f"{named_preset(LARGE).finds}: grice models get {LARGE}, then grice score --models {LARGE}"
     )
 
 

@@ -70,7 +70,7 @@ ATTEMPTS, PAUSE = 5, 1.0
 TIMEOUT = 20.0  # seconds without a byte
 SLOW, PATIENCE = 50_000, 30.0
 """Bytes a second below which a connection is opened anew, and seconds before that."""
-WHOLE, PARTIAL = 200, 206
+WHOLE, PARTIAL, UNSATISFIABLE = 200, 206, 416
 LATER = frozenset({408, 425, 429, 500, 502, 503, 504})
 """Statuses of a server that may answer later."""
 WINDOW = 768
@@ -244,7 +244,7 @@ def _download(
             status = _receive(url, headers, file.bytes, part, advance)
             if status in LATER:
                 raise httpx2.TransportError(f"HTTP {status}")
-            if status is not None:
+            if status not in (None, UNSATISFIABLE):
                 return f"HTTP {status}"
         except (httpx2.HTTPError, ConnectionError) as error:
             failed = 1 if _length(part) > have else failed + 1

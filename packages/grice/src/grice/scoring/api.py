@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
     Talk: TypeAlias = Conversation | Sequence[str] | Sequence[Mapping[str, Any]]
 
+LARGE = "large"  # name of the preset that finds most
 CONFIG, ENDPOINT, MODEL = "config.toml", "openai:", "model:"
 T = TypeVar("T")
 SHOWN = 20
@@ -326,6 +327,7 @@ class Preset(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Options of metrics, by a name."""
 
     summary: str
+    finds: str = ""  # more than ``small`` does, by recorded figures
     models: tuple[str, ...] = ()
     metrics: tuple[str, ...] = ()
     options: dict[str, dict[str, str | int | float]] = {}

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from grice.cli.derive import Input
-from grice.cli.options import opened
+from grice.cli.options import opened, suggest_larger
 from grice.cli.output import (
     DONE,
     PARTIAL,
@@ -66,6 +66,7 @@ def check(
     from grice.detectors.rules import selected
     from grice.readers import part_read
     from grice.report import findings
+    from grice.scoring.api import SMALL
 
     if json and format_ not in ("text", "json"):
         raise InputError(f"--json and --format {format_}: give one of them")
@@ -93,6 +94,7 @@ def check(
     if not result.conversations and result.skipped:
         return Output([], [], UNUSABLE)
     status = UNMET if result.count else PARTIAL if result.skipped else DONE
+    suggest_larger(SMALL)
     form = "json" if json else format_
     if form == "text" and output is None:
         return Output([result], _view(result), status)

@@ -10,7 +10,14 @@ from itertools import chain
 from typing import TYPE_CHECKING, Literal
 
 from grice.cli.derive import names
-from grice.cli.options import check_options, columns_of, load_grader, loader, opened
+from grice.cli.options import (
+    check_options,
+    columns_of,
+    load_grader,
+    loader,
+    opened,
+    suggest_larger,
+)
 from grice.cli.output import (
     DONE,
     INVOCATION,
@@ -140,6 +147,7 @@ def score(
         warn(f"no turn is by {speakers}: --speaker takes names and roles as the file writes them")
         return UNUSABLE
     _warn_of_failures(summary)
+    suggest_larger(grader.scorer.preset)
     if not summary.skipped and not summary.failed:
         return DONE
     return UNUSABLE if summary.failed == summary.scores else PARTIAL
