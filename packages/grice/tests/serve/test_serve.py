@@ -2,13 +2,17 @@
 
 import asyncio
 import json
+import os
 import re
+import signal
 import socket
 import subprocess
 import sys
 import threading
+import time
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 
 import pytest
 
@@ -24,7 +28,7 @@ pytest.importorskip("uvicorn")
 from prometheus_client import generate_latest
 
 from grice.serve.app import application
-from grice.serve.server import check, client_of
+from grice.serve.server import check, client_of, serve
 
 TALK = {"turns": ["Is it far?", "Ten minutes on foot.", "Ten minutes on foot."]}
 METRICS = ("log_length", "repetition")
@@ -52,6 +56,13 @@ def asked(app, *requests):
     return [(reply.status_code, reply.json()) for reply in replies_to(app, *requests)]
 
 
+async def early(app):
+    """Return the answer of an application that has not started."""
+    async with client_of(app) as client:
+        reply = await client.request(**post("/score", TALK))
+        return [(reply.status_code, reply.json())]
+
+
 def get(path):
     return {"method": "GET", "url": path}
 
@@ -72,6 +83,8 @@ def test_scores_are_those_of_the_library_also_in_a_batch_of_requests(grader):
     assert "grice_batched_requests_total 7" in counts
     assert int(re.search(r"^grice_batches_total (\d+)", counts, re.MULTILINE)[1]) < 7
     assert "grice_waiting_turns 0" in counts
+    about = re.findall("^# HELP (grice_(?!.*_created).*)", counts, re.MULTILINE)
+    assert about == REFUSALS["counts"]
 
 
 def test_several_conversations_and_a_choice_of_metrics(grader):
@@ -98,61 +111,47 @@ def test_explain_review_and_rerank_give_what_the_library_gives(grader):
     assert list(answer["changes"]) == ["repetition"]
     assert [score["turn"] for score in first["scores"]] == [0, 0]
     assert "changes" not in first
-    assert review["items"][0]["turn"] == 2
+    assert (review["items"][0]["turn"], review["items"][0]["reply"]) == (2, TALK["turns"][2])
     assert [candidate["index"] for candidate in ranked["candidates"]][-1] == 1
 
 
 WRONG = {
-    "not JSON": ("/score", b'{"turns": [', 400, "body"),
-    "no object": ("/score", b"[]", 400, "body"),
-    "not UTF-8": ("/score", b'{"turns": ["\xe9"]}', 400, "body"),
-    "a lone surrogate": ("/score", b'{"turns": ["\\ud800"]}', 400, "body"),
-    "nested": ("/score", b"[" * 100_000, 400, "body"),
-    "nested inside": ("/score", b'{"meta":' * 2000 + b"1" + b"}" * 2000, 400, "body"),
-    "an open text of backslashes": ("/score", b'"' + b'\\"' * 200_000, 400, "body"),
-    "too long": ("/score", b" " * ((1 << 20) + 1), 413, "body"),
-    "no turn": ("/score", {"turns": []}, 400, "turns"),
-    "a long id": ("/score", {**TALK, "id": "x" * 201}, 400, "id"),
-    "a number as text": ("/score", {"turns": [{"text": 4}]}, 400, "turns[0].text"),
-    "one of several": (
-        "/score", {"conversations": [TALK, {"turns": 3}]}, 400, "conversations[1].turns",
-    ),
-    "no list of them": ("/score", {"conversations": 3}, 400, "conversations"),
-    "too many turns": ("/score", {"turns": ["a"] * 2001}, 413, "conversations"),
-    "too many turns of several": (
-        "/score", {"conversations": [{"turns": ["a"] * 1001}] * 2}, 413, "conversations",
-    ),
-    "an unknown metric": ("/score", {**TALK, "metrics": ["log_lenght"]}, 400, "metrics[0]"),
-    "metrics as a number": ("/score", {**TALK, "metrics": 3}, 400, "metrics"),
-    "too many candidates": (
-        "/rerank", {"turns": ["a"], "candidates": ["a"] * 2000}, 413, "conversations",
-    ),
-    "no such turn": ("/explain", {**TALK, "turn": 3}, 400, "turn"),
-    "no turn before the first": ("/explain", {**TALK, "turn": -2}, 400, "turn"),
-    "a turn as a truth value": ("/explain", {**TALK, "turn": True}, 400, "turn"),
-    "a number as a truth value": ("/explain", {**TALK, "what_if": 1}, 400, "what_if"),
-    "several to explain": ("/explain", {"conversations": [TALK]}, 400, "conversations"),
-    "nothing to review": ("/review", {**TALK, "top": 0}, 400, ""),
-    "no candidates": ("/rerank", TALK, 400, "candidates"),
-    "no list of at least one candidate": ("/rerank", {**TALK, "candidates": 5}, 400, "candidates"),
-    "a weight as text": (
-        "/rerank", {**TALK, "candidates": ["a"], "weights": {"repetition": "x"}}, 400, "weights",
-    ),
-    "an unknown blend": ("/rerank", {**TALK, "candidates": ["a"], "blend": "middle"}, 400, "blend"),
-    "a veto of no metric": (
-        "/rerank", {**TALK, "candidates": ["a"], "vetoes": {"nothing": 0.5}}, 400, "",
-    ),
+    "not JSON": ("/score", b'{"turns": [', 400), "no object": ("/score", b"[]", 400),
+    "not UTF-8": ("/score", b'{"turns": ["\xe9"]}', 400), "nested": ("/score", b"[" * 100_000, 400),
+    "a lone surrogate": ("/score", b'{"turns": ["\\ud800"]}', 400),
+    "nested inside": ("/score", b'{"meta":' * 2000 + b"1" + b"}" * 2000, 400),
+    "an open text of backslashes": ("/score", b'"' + b'\\"' * 200_000, 400),
+    "too long": ("/score", b" " * ((1 << 20) + 1), 413), "no turn": ("/score", {"turns": []}, 400),
+    "a long id": ("/score", {**TALK, "id": "x" * 201}, 400),
+    "a number as text": ("/score", {"turns": [{"text": 4}]}, 400),
+    "one of several": ("/score", {"conversations": [TALK, {"turns": 3}]}, 400),
+    "no list of them": ("/score", {"conversations": 3}, 400),
+    "too many turns": ("/score", {"turns": ["a"] * 2001}, 413),
+    "too many turns of several": ("/score", {"conversations": [{"turns": ["a"] * 1001}] * 2}, 413),
+    "an unknown metric": ("/score", {**TALK, "metrics": ["log_lenght"]}, 400),
+    "metrics as a number": ("/score", {**TALK, "metrics": 3}, 400),
+    "too many candidates": ("/rerank", {"turns": ["a"], "candidates": ["a"] * 2000}, 413),
+    "no such turn": ("/explain", {**TALK, "turn": 3}, 400),
+    "no turn before the first": ("/explain", {**TALK, "turn": -2}, 400),
+    "a turn as a truth value": ("/explain", {**TALK, "turn": True}, 400),
+    "a number as a truth value": ("/explain", {**TALK, "what_if": 1}, 400),
+    "several to explain": ("/explain", {"conversations": [TALK]}, 400),
+    "nothing to review": ("/review", {**TALK, "top": 0}, 400),
+    "no candidates": ("/rerank", TALK, 400),
+    "no list of at least one candidate": ("/rerank", {**TALK, "candidates": 5}, 400),
+    "a weight as text": ("/rerank", {**TALK, "candidates": ["a"], "weights": {"one": "x"}}, 400),
+    "an unknown blend": ("/rerank", {**TALK, "candidates": ["a"], "blend": "middle"}, 400),
+    "a veto of no metric": ("/rerank", {**TALK, "candidates": ["a"], "vetoes": {"none": 0.5}}, 400),
 }  # fmt: skip
+REFUSALS = json.loads((Path(__file__).parent / "refusals.json").read_text("utf-8"))
+"""The error of each refusal: what is wrong, its place, and what to do."""
 
 
 @pytest.mark.parametrize("name", WRONG)
 def test_a_body_that_cannot_be_used_is_refused_with_its_place(name, grader):
-    path, body, status, where = WRONG[name]
-    [(code, answer)] = asked(application(grader), post(path, body))
-    assert code == status
-    assert answer["error"]["where"].startswith(where)
-    assert answer["error"]["what"]
-    assert answer["error"]["do"]
+    path, body, status = WRONG[name]
+    answer = {"error": REFUSALS[name]}
+    assert asked(application(grader), post(path, body)) == [(status, answer)]
 
 
 def test_other_content_and_other_paths_are_refused(grader):
@@ -165,7 +164,7 @@ def test_other_content_and_other_paths_are_refused(grader):
         post("/score", TALK, **{"content-type": "Application/JSON; charset=utf-8"}),
     )
     assert [status for status, _ in replies] == [415, 415, 405, 404, 200]
-    assert all(answer["error"]["do"] for _, answer in replies[:-1])
+    assert [answer["error"] for _, answer in replies[:-1]] == REFUSALS["heads"]
 
 
 def test_of_a_body_that_is_too_long_eight_times_the_limit_is_read(grader):
@@ -176,7 +175,8 @@ def test_of_a_body_that_is_too_long_eight_times_the_limit_is_read(grader):
 
     for parts, seconds, status in ((16, 0.05, 408), (17, 10, 413)):
         app = application(grader, limits=Limits(body=200, body_seconds=seconds))
-        assert asked(app, post("/score", endless(parts)))[0][0] == status
+        answer = {"error": REFUSALS["late" if status == 408 else "long"]}
+        assert asked(app, post("/score", endless(parts))) == [(status, answer)]
 
 
 @pytest.fixture
@@ -200,6 +200,7 @@ def test_too_many_requests_are_refused_and_accepted_ones_are_answered(held):
     assert sorted(reply.status_code for reply in replies) == [200, 429, 429, 429]
     refused = next(reply for reply in replies if reply.status_code == 429)
     assert int(refused.headers["retry-after"]) >= 1
+    assert refused.json()["error"] == REFUSALS["many"]
 
 
 def long(turns):
@@ -269,7 +270,8 @@ def test_a_request_that_nobody_waits_for_is_not_computed_to_its_end(leaves, grad
     app = application(grader, limits=Limits(seconds=60 if leaves else 0.05))
     asyncio.run(ask_twice())
     assert sent[0]["status"] == (400 if leaves else 503)
-    assert (b"within 0.05 seconds" in sent[-1]["body"]) is not leaves
+    error = REFUSALS["left" if leaves else "slow"]
+    assert json.loads(sent[-1]["body"])["error"] == error
     assert len(judged[0]) <= 2
 
 
@@ -287,7 +289,8 @@ def test_requests_without_the_key_are_refused(grader):
         get("/openapi.json"),
     )
     assert [reply.status_code for reply in replies] == [401, 401, 401, 200, 200, 401, 200, 200]
-    assert "Bearer" in replies[0].json()["error"]["do"]
+    assert replies[0].json()["error"] == REFUSALS["key"]
+    assert replies[0].headers["www-authenticate"] == "Bearer"
     assert replies[-1].json()["components"]["securitySchemes"]["key"]["scheme"] == "bearer"
 
 
@@ -335,7 +338,11 @@ def test_pages_health_and_description(grader):
     assert {"/score", "/explain", "/review", "/rerank", "/metrics"} <= about["paths"].keys()
     references = re.findall(r'"#/components/schemas/(\w+)"', json.dumps(about))
     assert set(references) <= about["components"]["schemas"].keys()
-    assert {row["status"] for row in check(app)} == {200}
+    assert {(row["method"], row["status"]) for row in check(app)} == {("POST", 200), ("GET", 200)}
+    assert about["info"]["title"] == "grice"
+    assert about["info"]["description"] == "Metrics loaded here: log_length, repetition."
+    [(status, answer)] = asyncio.run(early(app))
+    assert (status, answer["error"]) == (503, REFUSALS["early"])
 
 
 def test_without_fastapi_the_extra_is_named(monkeypatch):
@@ -377,6 +384,7 @@ SENT = {
     "no name": ("GET /health/live HTTP/1.0\r\n\r\n", [200]),
     "a name of another machine": (f"{LIVE}Host: evil.example\r\n\r\n", [421]),
     "half a head": (f"{LIVE}Host: loc", [400]),
+    "a long head": (f"{LIVE}{HOST}X: {'x' * 300}", [400]),
     "half a body": (f"{SCORE}{LENGTH}\r\n{{", [408]),
     "half a body for no path": (f"POST / HTTP/1.1\r\n{HOST}{LENGTH}\r\n{{", [405]),
     "one length": (f"{SCORE}{LENGTH}\r\n{{}}", [400]),
@@ -394,21 +402,51 @@ def connected(port, sent):
 
 def received(connection):
     """Return all that comes until the connection is closed."""
+    parts = []
     with connection, suppress(ConnectionResetError):
-        return b"".join(iter(partial(connection.recv, 1 << 16), b""))
+        parts.extend(iter(partial(connection.recv, 1 << 16), b""))
+    return b"".join(parts)
 
 
 @pytest.mark.enable_socket
-def test_connections_end_with_one_answer_to_each_request(service):
-    connections = {name: connected(service, sent) for name, (sent, _) in SENT.items()}
-    answers = {name: received(connection) for name, connection in connections.items()}
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals")
+@pytest.mark.parametrize(("host", "shown"), [("127.0.0.1", "127.0.0.1"), ("0.0.0.0", "0.0.0.0")])
+def test_connections_end_with_one_answer_to_each_request(host, shown, grader):
+    answers, limits = {}, Limits(head_seconds=0.3, body_seconds=0.3, head=300)
+
+    def ask(address):
+        assert address.startswith(f"http://{shown}:")
+        port = int(address.rpartition(":")[2])
+        connections = {name: connected(port, sent) for name, (sent, _) in SENT.items()}
+        answers.update({name: received(each) for name, each in connections.items()})
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    def begun(address):
+        threading.Thread(target=ask, args=[address]).start()
+
+    serve(application(grader, limits=limits), host=host, port=0, limits=limits, begun=begun)
     found = {
         name: [int(status) for status in re.findall(rb"HTTP/1.1 (\d+)", answer)]
         for name, answer in answers.items()
     }
-    assert found == {name: statuses for name, (_, statuses) in SENT.items()}
-    assert b"localhost" in answers["a name of another machine"]
+    other, public = "a name of another machine", host == "0.0.0.0"
+    expected = {name: statuses for name, (_, statuses) in SENT.items()}
+    assert found == expected | ({other: [200]} if public else {})
+    assert public or b"send one of localhost, 127.0.0.1, [::1], or listen" in answers[other]
     assert b"server:" not in answers["one length"].lower()
+    assert b"no whole head within 0.3 seconds" in answers["half a head"]
+
+
+@pytest.mark.enable_socket
+@pytest.mark.parametrize("waits", [0, 2])
+def test_answers_that_are_not_read_end_the_connection(service, waits):
+    connection = socket.socket()
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    connection.connect(("127.0.0.1", service))
+    connection.sendall(f"GET /openapi.json HTTP/1.1\r\n{HOST}\r\n".encode() * 400)
+    time.sleep(waits)
+    read = received(connection)
+    assert (read.count(b"HTTP/1.1 200 ") == 400) is not bool(waits)
 
 
 @pytest.mark.enable_socket
@@ -433,9 +471,8 @@ def test_many_slow_and_broken_clients_do_not_stop_the_service_for_ever(service):
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such signals")
 def test_the_command_prints_its_address_answers_to_any_name_and_ends_normally_by_a_signal():
     words = ["serve", "--host", "0.0.0.0", "--port", "0", "-m", "log_length", "--no-cache"]
-    service = subprocess.Popen(
-        [sys.executable, "-m", "grice", *words], stderr=subprocess.PIPE, text=True
-    )
+    words = [sys.executable, "-m", "grice", *words]
+    service = subprocess.Popen(words, stderr=subprocess.PIPE, text=True)
     with service:
         try:
             begun = service.stderr.readline()

@@ -42,6 +42,7 @@ class _Protocol(H11Protocol):
     """HTTP with ``timeout_keep_alive`` seconds to read an answer and to send the whole next head.
 
     The clock of uvicorn starts after the first answer, and the first byte of a head stops it.
+    Answers that are not read for as long, also of requests sent ahead, end the connection.
     """
 
     _files = os.sysconf("SC_OPEN_MAX") if hasattr(os, "sysconf") else 512  # select on Windows
@@ -53,6 +54,14 @@ class _Protocol(H11Protocol):
         self._wait(None)
         if len(self.connections) > self.most:
             transport.abort()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()  # the client does not read what it asked for
+        self._unread = self.loop.call_later(self.timeout_keep_alive, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._unread.cancel()
 
     def on_response_complete(self) -> None:
         answered = self.cycle
