@@ -76,9 +76,7 @@ def test_the_best_text_is_the_first_of_many_alone_or_among_others(family, mode, 
 
 def test_what_is_written_is_computed_by_the_mode(tmp_path):
     source = tiny.write_t5(tmp_path / "t5", TEXTS)
-    exact, fast = (
-        opened(source, "seq2seq", Seq2Seq, name=mode, mode=mode) for mode in ("exact", "fast")
-    )
+    exact, fast = (opened(source, "seq2seq", Seq2Seq, name=m, mode=m) for m in ("exact", "fast"))
     assert "/float32/" in exact.identity
     assert "/int8/" in fast.identity
 

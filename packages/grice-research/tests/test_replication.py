@@ -29,9 +29,7 @@ def made(kind, published, value, interval, **fields):
      ("ours", 0.22, 0.41, (0.20, 0.58), "beside: level"),
      ("ours", 0.30, 0.10, (-0.1, 0.29), "beside: below")],
 )  # fmt: skip
-def test_the_verdict_follows_from_the_figures_and_their_sign(
-    kind, published, value, interval, verdict
-):
+def test_the_verdict_follows_from_the_figures(kind, published, value, interval, verdict):
     assert verdict_of(made(kind, published, value, interval, rounding=0.0005)) == verdict
 
 

@@ -114,9 +114,7 @@ def test_files_without_contexts_are_refused(place, tmp_path, capsys, content, pr
     [("--consistency", "2", "a weight of 0 to 1"), ("--temperature", "0", "is above 0"),
      ("--threshold", "nan", "is a finite number"), ("--threshold", "0", "nothing to learn")],
 )  # fmt: skip
-def test_options_that_mean_nothing_or_teach_nothing(
-    place, tmp_path, capsys, option, value, problem
-):
+def test_options_that_mean_nothing(place, tmp_path, capsys, option, value, problem):
     assert train(place, tmp_path / "g", option, value) == 2
     assert problem in capsys.readouterr().err
     assert not (tmp_path / "g").exists()

@@ -64,9 +64,7 @@ def test_pages_show_what_their_commands_print(path, monkeypatch):
 
 def test_every_command_with_output_is_run():
     pages = console.written_pages()
-    shown = {
-        path: len(re.findall(r"^\$ ", path.read_text("utf-8"), re.MULTILINE)) for path in pages
-    }
+    shown = {page: len(re.findall(r"^\$ ", page.read_text("utf-8"), re.M)) for page in pages}
     run = {path: len(console.outputs(path.read_text("utf-8"))) for path in pages}
     assert shown == run
     assert run[DOCS.parent / "README.md"] >= 2
@@ -162,9 +160,7 @@ def test_every_command_has_a_page_with_a_session(command):
     assert f"({command}.md)" in (DOCS / "commands" / "README.md").read_text("utf-8")
 
 
-@pytest.mark.parametrize(
-    "page", sorted((DOCS / "tutorials").glob("*.md")), ids=lambda path: path.stem
-)
+@pytest.mark.parametrize("page", sorted((DOCS / "tutorials").glob("*.md")), ids=lambda p: p.stem)
 def test_python_of_tutorials_gives_what_it_shows(page, tmp_path, monkeypatch):
     shutil.copytree(EXAMPLES, tmp_path / "examples")
     monkeypatch.chdir(tmp_path)

@@ -37,9 +37,8 @@ def _check_parity(system, pairs, out, values):
     """Compare the converted network with the trained one, from which a training goes on."""
     checkpoint = out.with_name(f"{out.name}.training") / "checkpoint"
     recipe = recipes()[system]
-    learner = open_learner(
-        recipe, checkpoint, recipe.values([f"{n}={v}" for n, v in values.items()])
-    )
+    stated = recipe.values([f"{n}={v}" for n, v in values.items()])
+    learner = open_learner(recipe, checkpoint, stated)
     learner.network.eval()
     examples = read_examples(system, [pairs])[:8]
     if system == "ruber":
@@ -85,9 +84,7 @@ def test_engagement_learns_from_labels_and_scores(pairs, tmp_path, capsys):
     assert value > 0.5
 
 
-def test_a_network_that_was_published_alone_is_taken_from_beside_its_encoder(
-    tmp_path, capsys, monkeypatch
-):
+def test_a_network_is_taken_from_beside_its_encoder(tmp_path, capsys, monkeypatch):
     import torch
 
     base = tiny.write_encoder(tmp_path / "bert", ["a b c"])

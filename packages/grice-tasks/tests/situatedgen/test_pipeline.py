@@ -127,9 +127,7 @@ def test_statements_of_every_form():
         Question("e", "What about it", True, "yes_no"),
         Question("f", "Many canals are in what city?", "Venice", "choice"),
     ]
-    statements = {
-        statement.id: statement.statement for statement in to_statements(inputs, FirstNoun())
-    }
+    statements = {each.id: each.statement for each in to_statements(inputs, FirstNoun())}
     assert statements.keys() == {"a", "c", "d", "f"}
     assert statements["d"].endswith("wet if it rains")
     assert statements["f"] == "Many canals are in Venice"

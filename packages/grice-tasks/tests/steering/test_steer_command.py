@@ -76,9 +76,7 @@ def test_without_a_guide_the_model_talks_alone_and_only_when_asked(place, monkey
 
 
 @pytest.mark.parametrize("strength", ["-1", "nan", "inf"])
-def test_a_strength_that_means_nothing_and_another_model_are_refused(
-    place, guide, monkeypatch, capsys, strength
-):
+def test_a_strength_that_means_nothing_is_refused(place, guide, monkeypatch, capsys, strength):
     given = ["--guide", str(guide), f"--strength={strength}"]
     assert chat(place, monkeypatch, "i eat\n", *given) == 2
     assert "a strength is a number of 0 (the base model) or more" in capsys.readouterr().err

@@ -26,9 +26,8 @@ def written(records, *texts):
 
 
 def talk(*texts, **meta):
-    return Conversation(
-        "c", tuple(Turn("AB"[i % 2], text) for i, text in enumerate(texts)), meta=meta
-    )
+    turns = tuple(Turn("AB"[i % 2], text) for i, text in enumerate(texts))
+    return Conversation("c", turns, meta=meta)
 
 
 def test_candidates_stand_behind_those_of_the_record_without_empty_texts_and_repeats():

@@ -135,9 +135,7 @@ def test_a_quiet_command_prints_results_and_errors_alone(project, capsys, by_fil
     ("home/a/b", "home/a", "home", False), ("a/b", None, "a", False), ("a/b", None, "a/b", True),
 ])  # fmt: skip
 @pytest.mark.parametrize("worktree", [False, True])
-def test_files_are_searched_up_to_the_repository_or_the_home(
-    home, tmp_path, folder, repository, file, is_found, worktree
-):
+def test_files_are_searched(home, tmp_path, folder, repository, file, is_found, worktree):
     (tmp_path / folder).mkdir(parents=True)
     if repository and worktree:
         (tmp_path / repository / ".git").write_text("gitdir: elsewhere\n")

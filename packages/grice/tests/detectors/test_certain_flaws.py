@@ -14,6 +14,7 @@ ITEMS = [
     json.loads(line)
     for line in (Path(__file__).parent / "written.jsonl").read_text("utf-8").splitlines()
 ]
+MESSAGES = json.loads((Path(__file__).parent / "messages.json").read_text("utf-8"))
 MISSED = {"other-language": 3, "cut-off": 1}
 """Written flaws that a rule does not find: it stays silent where it cannot be sure."""
 ENGLISH = "I would like to know when my parcel will arrive."
@@ -41,6 +42,8 @@ def test_written_flaws_are_found(rule):
     items, hits = of_rule(rule, flaw=True)
     assert len(items) >= 20
     missed = [item["reply"] for item, hit in zip(items, hits, strict=True) if not hit]
+    flaws = [flaw for item in items for flaw in certain_flaws(talk(item["user"], item["reply"]))]
+    assert {flaw.message for flaw in flaws if flaw.rule == rule} == {*MESSAGES[rule]}
     assert len(missed) == MISSED.get(rule, 0), missed
 
 
@@ -81,7 +84,7 @@ NAME, LONG = "[Company Name]", "Now then I gave you all of the new"
     ([ENGLISH], "Ich kann das nicht sehen " + "7" * 10, "Ich kann das nicht sehen " + "7" * 11),
     (["Hi"], f"Dear {NAME}, " + "a" * 579, f"Dear {NAME}, " + "a" * 580),
     (["Hi"], "a" * 19_990 + " {{name}}", "a" * 19_998 + " {{name}}"),
-    (["Hi"], "click on the", "on the"),
+    (["Hi"], "click on the", "on the"), (["Hi"], "Hello [your dog]", "Hello [customer dog]"),
     ([NAME, "Hi", "a", "b", "c", "d", "e"], f"Dear {NAME}", "Dear Ann"),
     ([ENGLISH, "a", NAME, *"abcd"], "Dear [City Name]", f"Dear {NAME}"),
     ([ENGLISH], "[big old dog name]", "[one big old dog name]"),
@@ -131,6 +134,9 @@ def test_a_redacted_log_has_no_templates_left_in():
     (("Где мой заказ сейчас?", "Ваш заказ уже в пути."), []),
     ((ENGLISH, GERMAN), [1]),
     ((ENGLISH, "Yes.", GERMAN, ENGLISH), []),  # the user writes in two languages
+    ((ENGLISH, "Yes.", "дадад", GERMAN), [3]), ((ENGLISH, "Yes.", "дадада", GERMAN), []),
+    ((ENGLISH, "Yes.", "你好朋", GERMAN), [3]), ((ENGLISH, "Yes.", "你好朋友", GERMAN), []),
+    ((f"{ENGLISH} Nicht das, oder?", GERMAN), []),  # the user has used words of it
     ((ENGLISH, GERMAN, "Danke!", "Sehr gern, und ich bin für Sie da."), [1, 3]),
 ])  # fmt: skip
 def test_a_reply_in_no_language_of_its_user_is_found(texts, turns):
@@ -149,6 +155,7 @@ def test_a_turn_that_its_speaker_goes_on_with_is_not_cut_off():
     assert certain_flaws(Conversation("1", (user, first, second))) == []
     (flaw,) = certain_flaws(Conversation("1", (user, first, user)))
     assert flaw.rule == "cut-off"
+    assert found("Hi", f"{LONG} informat", "More information?") == []
 
 
 HOSTILE = [

@@ -69,7 +69,9 @@ def test_runs_over_the_same_and_over_other_conversations(files, other, paired, v
         assert metric.comparison is None
         return
     gap = metric.comparison.difference
+    assert (metric.comparison.first, metric.comparison.second) == ("other", "baseline")
     assert metric.comparison.verdict == verdict
+    assert "corrected over all metrics" not in metric.says
     assert gap.low < gap.value < gap.high
     assert (gap.low > 0) == (metric.comparison.p_value < 0.05) == (verdict == "first higher")
     assert (metric.pairs > 0) == paired
@@ -236,4 +238,5 @@ def test_a_corrected_verdict_says_why_it_leaves_the_interval(files):
     gap = metric.comparison.difference
     assert gap.low > 0 or gap.high < 0
     assert metric.comparison.verdict == "no significant difference"
-    assert "corrected over all metrics" in metric.says
+    why = "; the interval excludes 0, but the p-value is corrected over all metrics"
+    assert metric.says.endswith(why)

@@ -4,12 +4,14 @@ import json
 import random
 from xml.etree import ElementTree
 
+import msgspec
 import pytest
 from score_files import line, write
 
 from grice.cli import main
+from grice.data import Score
 from grice.errors import InputError
-from grice.evaluation.gate import EVERY, Rules, ShareBelow, gate_file
+from grice.evaluation.gate import EVERY, Rules, ShareBelow, gate, gate_file
 
 
 def scores(conversations, mean, spread=0.1, replies=4):
@@ -74,6 +76,14 @@ def test_failed_and_abstained_scores_are_counted_as_they_are(tmp_path):
     rows[3] = line("c0", 3, None, status="failed")
     rows[4] = line("c1", 0, 0.5, status="abstained")
     file = write(tmp_path / "out.jsonl", rows)
+    given = [msgspec.convert(row, Score) for row in rows]  # scores in memory are checked alike
+    rules = Rules({"relevance": 0.5}, max_failed={EVERY: 0.01}, max_abstained={"relevance": 0.02})
+    assert gate(given, rules) == gate_file(file, rules)
+    with pytest.raises(InputError, match="did you mean 'relevance'"):
+        gate(given, Rules({"relevnce": 0.5}))
+    what = [(check.metric, check.what, check.bar) for check in gate(given, rules).checks]
+    assert what == [("relevance", "mean", 0.5), ("every metric", "share failed", 0.01),
+                    ("relevance", "share abstained", 0.02)]  # fmt: skip
     assert verdicts(file, Rules(max_failed={EVERY: 0.01})) == ["passed"]
     assert verdicts(file, Rules(max_failed={EVERY: 0.009})) == ["failed"]
     assert verdicts(file, Rules(max_abstained={"relevance": 0.0})) == ["failed"]

@@ -217,9 +217,8 @@ def test_scores_of_an_earlier_run_are_taken_from_a_file(tmp_path, capsys):
 def test_each_table_is_given_as_soon_as_it_is_complete(tmp_path):
     made_sets.fed_turn(tmp_path)
     made_sets.fed_dialogue(tmp_path)
-    blocks = meta_evaluate(
-        ["distinct_words"], ["fed_turn:overall,fluent", "fed_dialogue"], data=tmp_path
-    )
+    sets = ["fed_turn:overall,fluent", "fed_dialogue"]
+    blocks = meta_evaluate(["distinct_words"], sets, data=tmp_path)
     for expected in (("fed_turn", "overall"), ("fed_turn", "fluent"), ("fed_dialogue", "overall")):
         block = next(blocks)
         assert (block.data, block.aspect) == expected

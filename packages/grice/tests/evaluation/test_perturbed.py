@@ -20,9 +20,7 @@ def share_of(values, versions):
     talks = [Conversation(str(i), ()) for i in range(len(values))]
     whole = Conversation("whole", ())
     pairs = [Pair("k", str(i // versions), whole, talk) for i, talk in enumerate(talks)]
-    return accuracy(
-        pairs, {"whole": 0.0, **{talk.id: v for talk, v in zip(talks, values, strict=True)}}
-    )
+    return accuracy(pairs, {"whole": 0.0, **{str(i): v for i, v in enumerate(values)}})
 
 
 def test_the_share_is_over_pairs_and_its_interval_over_sources():
@@ -44,9 +42,7 @@ def test_a_tie_counts_half_and_a_missing_value_not_at_all():
 
 def test_perturb_prints_the_share_of_broken_conversations_that_score_lower(tmp_path, capsys):
     texts = ["Do you have a dog?", "Yes, a small one. It is brown.", "Is it old?", "It is ten."]
-    lines = [
-        json.dumps({"id": "same", "turns": [f"{text} {i}" for text in texts]}) for i in range(6)
-    ]
+    lines = [json.dumps({"id": "same", "turns": [f"{t} {i}" for t in texts]}) for i in range(6)]
     file = tmp_path / "talks.jsonl"
     file.write_text("\n".join(lines) + "\n")
     words = ["perturb", str(file), "--kind", "half-swap", "--kind", "turn-order"]

@@ -43,9 +43,8 @@ def test_a_good_metric_saves_labels_and_the_bias_of_the_metric_does_not_matter(t
     labels, out = files(tmp_path, ratings, scores, range(49))
     assert not estimate(labels, out, scale=(-5, 11)).remarks
     assert metric.labels_saved > 50
-    assert metric.mean.high - metric.mean.low < 0.7 * (
-        result.labels_only.high - result.labels_only.low
-    )
+    widths = [each.high - each.low for each in (metric.mean, result.labels_only)]
+    assert widths[0] < 0.7 * widths[1]
     assert metric.mean.low <= ratings.mean() <= metric.mean.high
     assert result.labels_only.value == pytest.approx(mean(ratings[:50]).value)
     assert "is worth" in metric.says[0]
@@ -160,8 +159,10 @@ def test_several_ratings_of_one_item_are_averaged_and_missing_ones_counted(tmp_p
 @pytest.mark.parametrize(("change", "message"), [
     (lambda rows: rows[:9], "9 items are rated; at least 10"),
     (lambda rows: [{**row, "rating": 3} for row in rows], "every rating is 3"),
-    ({"conversation": "c999"}, r"l:41: conversation: there is no score"),
-    ({"turn": 7}, r"l:41: turn: .*no score of conversation 'c0', turn 7"),
+    ({"conversation": "zzz"}, r"l:41: conversation: there is no score of conversation 'zzz'; sc"),
+    ({"conversation": "c999"}, r"conversation 'c999'; did you mean 'c9'\?; score the conv"),
+    ({"turn": 7}, r"l:41: turn: .*no score of conversation 'c0', turn 7; turns are "
+     "counted from 0, and it holds only turns that were judged$"),
     ({"turn": None}, r"l:41: turn: line 1 rates a turn, this one a conversation"),
     ({"turn": -1}, r"l:41: turn: expected the number of a turn, counted from 0"),
     ({"rating": "good"}, r"l:41: rating: expected a number, found 'good'"),

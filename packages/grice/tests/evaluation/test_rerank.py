@@ -124,9 +124,7 @@ def test_every_candidate_is_ranked_once_and_none_better_follows(grader, figures)
 
 
 def candidate(text, value, *, vetoed=(), **scores):
-    listed = tuple(
-        Score("c", 1, name, figure, "ok", None, (), (), "") for name, figure in scores.items()
-    )
+    listed = tuple(Score("c", 1, *score, "ok", None, (), (), "") for score in scores.items())
     return Candidate(0, text, value, vetoed, listed)
 
 

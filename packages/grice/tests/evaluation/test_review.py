@@ -181,16 +181,15 @@ def test_it_says_what_it_rests_on_and_what_is_missing():
 
 @pytest.mark.parametrize("size", ["small", "medium", "large"])
 def test_the_weights_that_were_fitted_to_the_models_of_the_run_count(size):
-    nonsense = scored(
-        3, "sensibleness", 0.05, FeatureEvidence("nonsense", 0.9), model=f"sense-{size}"
-    )
+    evidence = FeatureEvidence("nonsense", 0.9)
+    nonsense = scored(3, "sensibleness", 0.05, evidence, model=f"sense-{size}")
     result = reviewed(scored(3, "relevance", 0.4), nonsense)
     assert result.stack.startswith(f"review-{size}@")
     assert result.items[0].flaw == "senseless"
 
 
 @pytest.mark.parametrize(
-    ("values", "first"), [((0.4, 0.3, 0.2, 0.1), [4, 3]), ((0.1, 0.1, 0.1), [1, 2])]
+    ("values", "first"), [((0.4, 0.3, 0.2, 0.1), [4, 3]), ((0.1,) * 3, [1, 2])]
 )
 def test_only_the_first_are_kept_and_of_equals_the_earlier(values, first):
     scores = [scored(turn, "relevance", value) for turn, value in enumerate(values, 1)]

@@ -17,9 +17,8 @@ REPLIES = ["Yes.", "I love green tea.", "It was good, thank you very much.", "A 
 
 
 def scores(name):
-    return [
-        (s.conversation, s.turn, s.metric, s.value, s.status) for _, s in read_score_lines(name)
-    ]
+    scores = (score for _, score in read_score_lines(name))
+    return [(s.conversation, s.turn, s.metric, s.value, s.status) for s in scores]
 
 
 def test_a_column_of_a_table_and_a_field_of_json_lines_are_scores(tmp_path):

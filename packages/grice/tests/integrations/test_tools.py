@@ -54,9 +54,8 @@ def test_messages_of_any_library_are_taken():
         def __init__(self, kind, content):
             self.type, self.content = kind, content
 
-    objects = [
-        Message({"user": "human", "assistant": "ai"}[m["role"]], m["content"]) for m in GARDEN
-    ]
+    kinds = {"user": "human", "assistant": "ai"}
+    objects = [Message(kinds[m["role"]], m["content"]) for m in GARDEN]
     judge = Evaluator("relevance")
     assert judge.reply(objects) == judge.reply(GARDEN) == judge.reply({"messages": GARDEN})
 

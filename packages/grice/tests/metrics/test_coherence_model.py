@@ -116,9 +116,8 @@ def test_names_of_speakers_do_not_count():
 def test_context_free_features_do_not_depend_on_the_order_of_turns():
     alone, speakers, order = unit(6, size=ALONE), np.array(list("aababc")), [3, 1, 5, 0, 4, 2]
     features = context_free_features(alone, speakers)
-    np.testing.assert_allclose(
-        features, context_free_features(alone[order], speakers[order]), atol=1e-6
-    )
+    expected = context_free_features(alone[order], speakers[order])
+    np.testing.assert_allclose(features, expected, atol=1e-6)
     np.testing.assert_allclose(features[:ALONE], alone.mean(axis=0), atol=1e-6)
     worst = np.minimum(np.minimum(alone[[0, 1, 3]].mean(0), alone[[2, 4]].mean(0)), alone[5])
     np.testing.assert_allclose(features[ALONE:], worst, atol=1e-6)

@@ -44,7 +44,6 @@ def test_a_judgement_is_flagged_if_any_of_its_texts_is_cut():
     flagged = flag_truncated([Judgement(0.1)] * 3, texts, Short())
     assert [judgement.flags for judgement in flagged] == [("truncated",), (), ()]
     replies = [response("Hi.", "one " * 9), response("one " * 9, "Hi.")]
-    scored = score_or_abstain(
-        replies, unscorable_reply, lambda _: [Judgement(1.0)] * 2, 0.5, Short()
-    )
+    two = [Judgement(1.0)] * 2
+    scored = score_or_abstain(replies, unscorable_reply, lambda _: two, 0.5, Short())
     assert [judgement.flags for judgement in scored] == [("truncated",), ()]

@@ -126,9 +126,8 @@ def test_every_feature_has_one_part_and_values_are_in_their_own_units(head):
 
 
 def test_blank_turns_are_skipped_and_older_ones_are_not_read(head):
-    assert head.classify([PAIRS[2]]) == head.classify(
-        [Pair(("What did you eat?",), PAIRS[2].right)]
-    )
+    other = Pair(("What did you eat?",), PAIRS[2].right)
+    assert head.classify([PAIRS[2]]) == head.classify([other])
 
 
 def test_a_pair_without_words_has_nothing_to_judge(head):

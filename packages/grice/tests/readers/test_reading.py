@@ -28,9 +28,7 @@ def write(path, data):
 
 
 def names(records):
-    return [
-        record.id if isinstance(record, Conversation) else str(record.line) for record in records
-    ]
+    return [each.id if isinstance(each, Conversation) else str(each.line) for each in records]
 
 
 def test_gzip_is_known_by_its_content(tmp_path):

@@ -117,9 +117,8 @@ def test_calls_that_cannot_be_read_are_named_and_lose_no_other(reading):
 
 def test_of_the_observations_below_a_root_the_generations_count(reading):
     inner = {"traceId": "t", "parentObservationId": "0", "input": "Is it far?", "output": "No."}
-    [talk] = reading(
-        {**inner, "id": "1", "type": "SPAN"}, {**inner, "id": "2", "type": "GENERATION"}
-    )
+    kinds = {"1": "SPAN", "2": "GENERATION"}
+    [talk] = reading(*({**inner, "id": i, "type": kind} for i, kind in kinds.items()))
     assert spoken(talk) == [("user", "Is it far?"), ("assistant", "No.")]
     assert reading({**inner, "id": "1", "type": "SPAN"}) == []
 

@@ -58,6 +58,8 @@ def test_results_show_themselves():
     assert lines[-1] == "… and 10 more"
     rows = scores.to_rows()
     assert (len(rows), rows[3]["turn"], rows[3]["signature"]) == (30, 3, "log_length:2")
+    row = repr(grice.score(talk, "turn_count")).splitlines()[2]  # a score without a turn
+    assert row.split()[:2] == ["<b>", "turn_count"]
 
 
 def test_a_frame_is_of_a_library_that_is_there(monkeypatch):

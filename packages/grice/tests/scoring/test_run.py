@@ -230,7 +230,8 @@ def test_one_broken_reply_costs_no_other_and_broken_records_are_counted(records,
 def test_an_empty_input_gives_an_empty_file(tmp_path, scorer):
     summary, _ = score_to(tmp_path / "out.jsonl", [], scorer)
     assert summary.conversations == 0
-    assert summary.metrics[0].mean is None
+    record = summary.record()["metrics"][0]
+    assert [record[name] for name in ("metric", "mean", "low", "high")] == ["fragile", *[None] * 3]
     assert (tmp_path / "out.jsonl").read_bytes() == b""
 
 

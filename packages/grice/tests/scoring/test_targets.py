@@ -1,6 +1,7 @@
 """Roles of turns, the turns that are judged, and replies that are odd."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -10,17 +11,9 @@ from grice.data import Conversation, Turn
 from grice.readers.roles import LANGCHAIN, SHAREGPT, role_of, roles_of, user_turns
 from grice.report.shown import opening
 from grice.scoring.loaded import responses
+from grice.scoring.summary import Summary, notes
 
-SUPPORT = {"messages": [
-    {"role": "system", "content": "You are a support bot."},
-    {"role": "user", "content": "My order has not come."},
-    {"role": "assistant", "content": "I am sorry. What is its number?"},
-    {"role": "user", "content": "1234"},
-    {"role": "assistant", "content": None, "tool_calls": [{"id": "x", "type": "function"}]},
-    {"role": "tool", "content": '{"status": "lost"}', "tool_call_id": "x"},
-    {"role": "assistant", "content": "It was lost. We send a new one."},
-    {"role": "user", "content": "Thanks"}, {"role": "assistant", "content": ""},
-]}  # fmt: skip
+SUPPORT = json.loads((Path(__file__).parent / "support.json").read_text("utf-8"))
 
 
 def turns_of(*names, stated=False):
@@ -104,6 +97,8 @@ def test_beside_a_user_alone_another_spelling_of_an_assistant_is_said(tmp_path, 
     scores = scores_of(tmp_path, talk, more=["--speaker", "assistent"])
     assert [score["turn"] for score in scores] == [1]
     assert "not known" not in capsys.readouterr().err
+    long = Summary(unknown_roles={"r" * 40: 1, "s" * 41: 2})
+    assert [sum(map(line.count, "rs")) > 80 for line in notes(long)] == [True, False]
 
 
 def test_calls_of_tools_and_their_answers_are_no_replies(tmp_path, capsys):

@@ -79,9 +79,8 @@ def test_unieval_over_items_and_within_contexts(dimension, aspect, rows, release
     agrees(scores, ratings, expected[f"{dimension} vs {aspect}"])
     averaged = expected[f"{dimension} vs {aspect} (mean over contexts)"]
     for kind in ("pearson", "spearman", "kendall"):
-        estimate = stats.correlation_within(
-            scores, ratings, [row["group"] for row in data], kind=kind
-        )
+        groups = [row["group"] for row in data]
+        estimate = stats.correlation_within(scores, ratings, groups, kind=kind)
         assert estimate.value == pytest.approx(averaged[kind], abs=5e-5)
         assert estimate.groups == averaged["contexts"]
 

@@ -51,9 +51,8 @@ def test_conversations_with_both_kinds_of_items_count_once():
     f, y = metric_and_human(400, 3)
     rest = {"groups": range(30), "unlabelled_groups": range(30, 400)}
     alone = stats.prediction_powered_mean(y[:30], f[:30], f[30:])
-    assert stats.prediction_powered_mean(y[:30], f[:30], f[30:], **rest).mean.value == (
-        alone.mean.value
-    )
+    grouped = stats.prediction_powered_mean(y[:30], f[:30], f[30:], **rest)
+    assert grouped.mean.value == alone.mean.value
     copied = stats.prediction_powered_mean(
         np.repeat(y[:30], 3), np.repeat(f[:30], 3), np.repeat(f[30:], 3),
         groups=np.repeat(range(30), 3), unlabelled_groups=np.repeat(range(30, 400), 3),
