@@ -13,8 +13,8 @@ OTHER_MEANINGS = {
     "cli/__init__.py": "system", "cli/settings.py": "tool", "evaluation/datasets.py": "human",
     "models/endpoint.py": "user", "readers/layouts.py": "agent user", "readers/json.py": "agent",
     "readers/messages.py": "system", "readers/table.py": "agent", "readers/traces.py": "agent user",
-    "report/exports.py": "system", "stats/inference.py": "human", "stats/comparison.py": "human",
-    "stats/correlations.py": "human system",
+    "report/exports.py": "system", "report/findings.py": "tool", "stats/inference.py": "human",
+    "stats/comparison.py": "human", "stats/correlations.py": "human system",
 }  # fmt: skip
 ALLOWED = {(name, word) for name, words in OTHER_MEANINGS.items() for word in words.split()}
 """Words that are names of fields, commands or levels there, the kind of a rating, or written."""
