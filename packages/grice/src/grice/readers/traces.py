@@ -330,7 +330,7 @@ INDEXED = re.compile(
     r"\.(\d+)\.(?:message\.)?(.+)"
 )
 """A field of a message that is an attribute of its own (OpenInference, OpenLLMetry)."""
-OWN = ("gen_ai.", "llm.input_messages", "llm.output_messages", "input.value")
+OWN = re.compile(r"gen_ai\.|llm\.(?:in|out)put_messages|input\.value").match
 """How attributes of calls of models begin, or of the root around them."""
 LOG = {"eventName", "event_name", "body", "observedTimeUnixNano", "observed_timestamp"}
 """Fields that log records have and spans do not."""
@@ -487,7 +487,7 @@ def _read_spans(lines: Iterable[Line], name: str) -> Iterator[Found]:
         try:
             for fields, shared in _spans_in(line.record()):
                 span = _span(fields, shared)
-                if not span["events"] and not any(key.startswith(OWN) for key in span):
+                if not span["events"] and not any(map(OWN, span)):
                     continue
                 trace = span["trace_id"] or f"{name}:{line.number}"
                 key = trace, span["span_id"] or str(len(spans))
@@ -515,7 +515,7 @@ def _is_otel(record: dict[str, Any]) -> bool:
     if "resourceSpans" in record or "resourceLogs" in record:
         return True
     own = _flat(record.get("attributes")) if "name" in record and "span_kind" not in record else {}
-    return any(key.startswith(OWN) for key in own)
+    return any(map(OWN, own))
 
 
 def _unwrapped(record: dict[str, Any]) -> list[Any]:
