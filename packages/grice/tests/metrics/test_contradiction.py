@@ -1,8 +1,12 @@
 """The metric ``contradiction``: what goes against what its speaker said, and where that stood."""
 
+from types import SimpleNamespace
+
+import numpy as np
 import pytest
 
-from grice.data import Conversation, FeatureEvidence, Turn, TurnEvidence
+from grice.data import Conversation, FeatureEvidence, Response, Turn, TurnEvidence
+from grice.metrics.contradiction import contradiction
 
 METRIC = "contradiction"
 
@@ -63,3 +67,15 @@ def test_a_conversation_of_thousands_of_turns_is_judged(grader):
     turns = tuple(Turn("AB"[i % 2], text) for i, text in enumerate(texts))
     scores = list(grader.score(Conversation("long", turns, targets=(1998, 1999))))
     assert {score.status for score in scores} == {"ok"}
+
+
+def test_a_model_of_entailment_gives_the_probability_of_its_label():
+    chances = {(("I eat fish.",), "I am vegan."): 0.9}
+    nli = SimpleNamespace(identity="", truncated=len, classify=len)
+    nli.label_chances = lambda label, pairs: [chances.get(p, 0.1) for p in pairs if label == METRIC]
+    encoder = SimpleNamespace(encode=lambda texts: [np.ones(1, np.float32)] * len(texts))
+    encoder.truncated = lambda texts: [False for _ in texts]
+    said = tuple(Turn("B", text) for text in ("I eat fish.", "I like it."))
+    reply = Response("c", 2, "I am vegan.", "B", said, (0, 1))
+    [judged] = contradiction.function([reply], encoder=encoder, model=nli)
+    assert (judged.value, judged.evidence[0].turn) == (pytest.approx(0.1), 0)

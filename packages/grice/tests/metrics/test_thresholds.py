@@ -56,7 +56,9 @@ def judged(name, texts, model, knowledge=(), speakers="ab"):
         places = tuple(range(len(history)))
         said = last.text, last.speaker, tuple(history), places, (), knowledge
         item = Response("c", len(places), *said)
-    [judgement] = metric.function([item], **dict.fromkeys(metric.models, model))
+    [judgement] = metric.function(
+        [item], **{name: model if given else None for name, given in metric.models.items()}
+    )
     return judgement
 
 

@@ -13,7 +13,15 @@ from grice.models.download import make_model
 from grice.models.folder import open_folder
 from grice.models.loader import ModelLoader
 from grice.models.pretrained import CrossEncoder, LabelSettings
-from grice.models.protocols import CausalLM, Encoder, Pair, PairClassifier, PromptPart
+from grice.models.protocols import (
+    CausalLM,
+    Encoder,
+    GroundedReply,
+    Pair,
+    PairClassifier,
+    PromptPart,
+    SpanDetector,
+)
 
 WORDS = ["[PAD]", "[CLS]", "[SEP]", "[UNK]", "i", "eat", "bread", "sleep", "you", "run", "late"]
 PAIRS = [
@@ -152,6 +160,34 @@ def test_a_classifier_gives_what_plain_transformers_gives(checkpoint, tmp_path, 
     assert model.classify(PAIRS) == pytest.approx(expected[:, 1], abs=1e-5)
 
 
+PROMPT = "{% for text in knowledge %}{{ text }} {% endfor %}{{ question }}"
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("engine", ["transformers", "onnx"])
+def test_token_spans_are_those_of_plain_transformers(checkpoint, tmp_path, engine):
+    torch, transformers = map(pytest.importorskip, ("torch", "transformers"))
+    source, classifier = checkpoint
+    torch.manual_seed(1)
+    network = transformers.AutoModelForTokenClassification.from_config(
+        type(classifier.config).from_dict(classifier.config.to_dict() | {"num_labels": 2})
+    ).eval()
+    network.save_pretrained(tmp_path / "source")
+    write_tokenizer(tmp_path / "source")
+    source = tmp_path / "source"
+    if engine == "onnx":
+        source = exported(source, tmp_path / "graph", network, "i eat", "you run")
+    model = opened(folder(source, tmp_path / "b", f"{engine}-spans", prompt=PROMPT), SpanDetector)
+    reply = GroundedReply("you run", ("i eat", "bread"), "i sleep  late")
+    spans = model.unsupported([reply, reply])
+    expected = plain(network, inputs(source, network, "i eat bread you run", reply.reply))
+    expected = expected.softmax(-1)[-4:-1, 1].tolist()
+    assert [reply.reply[span.start : span.end] for span in spans[1]] == ["i", "sleep", "late"]
+    assert [span.confidence for span in spans[0]] == pytest.approx(expected, abs=1e-5)
+    assert model.cut([reply, reply._replace(reply="run " * 40)]) == [False, True]
+    assert model.cut([reply._replace(knowledge=("eat " * 70,))]) == [True]
+
+
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("pooling", ["mean", "first"])
 def test_an_encoder_on_onnx_runtime_gives_unit_vectors(checkpoint, tmp_path, pooling):
@@ -238,8 +274,7 @@ def test_a_checkpoint_that_is_not_whole_is_refused(tmp_path):
 @pytest.fixture
 def made(tmp_path):
     """Return what makes a classifier, and the tokens that its network was given."""
-    directory = folder(kept(tmp_path), tmp_path / "b", "onnx-nli")
-    seen = []
+    directory, seen = folder(kept(tmp_path), tmp_path / "b", "onnx-nli"), []
 
     def make(outputs=2, labels=("no", "yes"), positive="yes"):
         class Network:
@@ -269,10 +304,8 @@ def test_of_a_long_history_the_end_is_read_and_of_a_long_reply_the_beginning(mad
     make, seen = made
     make().classify([Pair(("bread " * 40 + "i",), "run " * 40 + "late")])
     ((ids, types),) = seen
-    assert len(ids) == 20
-    assert ids[:2] == [1, 6]
-    assert ids[ids.index(2) - 1] == 4
-    assert ids[-2:] == [9, 2]
+    assert (len(ids), ids[:2]) == (20, [1, 6])
+    assert (ids[ids.index(2) - 1], ids[-2:]) == (4, [9, 2])
     assert sum(types) == 9
 
 
@@ -281,6 +314,11 @@ def test_a_single_output_is_a_probability_and_other_outputs_than_labels_are_refu
     model = make(outputs=1, labels=["yes"])
     assert model.classify([Pair((), "run")])[0] == pytest.approx(1 / (1 + np.exp(-4)))
     assert model.truncated(["run", "run " * 30]) == [False, True]
+    assert model.cut([Pair(("i " * 9,), "run"), Pair(("i " * 9, "i " * 9), "run")]) == [False, True]
+    with pytest.raises(
+        ModelFolderError, match=r"no label 'contradiction' \(id2label\); it has yes"
+    ):
+        model.label_chances("contradiction", [Pair((), "run")])
     with pytest.raises(ModelFolderError, match="3 outputs for the labels no, yes"):
         make(outputs=3).classify([Pair((), "run")])
     with pytest.raises(ModelFolderError, match="one of no, yes is needed, found 'maybe'"):

@@ -59,8 +59,10 @@ def metric_classifier(name: str, loader: ModelLoader) -> MetricClassifier:
     models: dict[str, object] = {
         parameter: loader.load(reference, metric.protocols.get(parameter, object))
         for parameter, reference in metric.models.items()
+        if reference
     }
-    parts = [f"{metric.name}:{metric.version}", *map(loader.fingerprint, metric.models.values())]
+    parts = [f"{metric.name}:{metric.version}"]
+    parts += map(loader.fingerprint, filter(None, metric.models.values()))
     return MetricClassifier(metric, models, "|".join(parts))
 
 

@@ -294,7 +294,7 @@ def metric_options(metric: Metric) -> Iterator[tuple[str, str, dict[str, Any]]]:
         kind = {"int": int, "float": float, "str": str}[option.type]
         yield option.name, text.replace("%", "%%"), {"type": kind, **value}
     for name, reference in metric.models.items():
-        yield name, f"model reference; default {reference}", {"metavar": "MODEL"}
+        yield name, f"model reference; default {reference or 'none'}", {"metavar": "MODEL"}
 
 
 def call(function: Callable[..., object], arguments: argparse.Namespace) -> object:

@@ -152,7 +152,7 @@ def audit(
             rows.append(replace(row, metric=name))
             continue
         fields: dict[str, Any] = {"gain": _gain(values, baseline, items)}
-        if row.metric in ASPECTS:
+        if isinstance(loaded.models.get(MODEL), Chat):
             fields |= _order(loaded, items) | _spread(loaded, items, repeats) | {"judge": True}
         row = replace(row, **fields)
         trusted = not _doubt(row, len(items))

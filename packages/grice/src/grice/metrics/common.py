@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 from msgspec.structs import replace
 
 from grice.data import FeatureEvidence, Judgement, Span
+from grice.models.protocols import JointReader
 from grice.text.language import other_language, unreadable
 
 if TYPE_CHECKING:
@@ -75,19 +76,26 @@ def score_or_abstain(
     judgements = iter(score(scored))
     if reader is not None:
         texts = [(cast("Response", item).text,) for item in scored]
-        judgements = flag_truncated(judgements, texts, reader)
+        judgements = flag_truncated(judgements, texts, reader, scored)
     for reason in reasons:
         yield Judgement(neutral, "abstained", reason) if reason else next(judgements)
 
 
 def flag_truncated(
-    judgements: Iterable[Judgement], texts: Sequence[Sequence[str]], model: Reader
+    judgements: Iterable[Judgement],
+    texts: Sequence[Sequence[str]],
+    model: Reader,
+    items: Sequence[object] = (),
 ) -> Iterator[Judgement]:
-    """Flag the judgements of which any text is too long for the model to read whole."""
-    distinct = list(dict.fromkeys(text for own in texts for text in own))
-    cut = frozenset(compress(distinct, model.truncated(distinct)))
-    for judgement, own in zip(judgements, texts, strict=True):
-        yield judgement if cut.isdisjoint(own) else replace(judgement, flags=("truncated",))
+    """Flag the judgements of which a text, or an item, is too long for the model to read whole."""
+    if isinstance(model, JointReader):
+        marks = model.cut(items)
+    else:
+        distinct = list(dict.fromkeys(text for own in texts for text in own))
+        cut = frozenset(compress(distinct, model.truncated(distinct)))
+        marks = [not cut.isdisjoint(own) for own in texts]
+    for judgement, is_cut in zip(judgements, marks, strict=True):
+        yield replace(judgement, flags=("truncated",)) if is_cut else judgement
 
 
 def own_turns(response: Response) -> Iterator[tuple[int, Turn]]:

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from grice.data import Judgement, TurnEvidence
 from grice.metrics.common import feature_at, own_turns, unscorable_reply
 from grice.metrics.declaration import Example, metric
-from grice.models.protocols import Encoder, Pair, PairClassifier, encode_distinct
+from grice.models.protocols import (
+    Encoder,
+    EntailmentClassifier,
+    Pair,
+    PairClassifier,
+    encode_distinct,
+)
 from grice.numeric import np
 from grice.text.content import Stretch, sentences
 from grice.text.tokens import PLAIN_WORDS_AND_NUMBERS
@@ -44,7 +50,7 @@ def _reason_against(response: Response) -> str | None:
     summary="Is this reply consistent with its speaker's earlier turns?",
     judges="response",
     models={"encoder": "builtin:encoder", "model": "builtin:contradiction"},
-    accepts={"model": ("contradiction",)},
+    accepts={"model": ("contradiction", "entailment")},
     protocols={"encoder": Encoder, "model": PairClassifier},
     source=(
         "Decomposable attention (Parikh et al., EMNLP 2016) over pairs of sentences, as DECODE "
@@ -64,7 +70,8 @@ def contradiction(
 
     Every sentence of the reply that states something is compared with those of the speaker's
     earlier sentences that are nearest to it by the cosine of their vectors, and the pair that most
-    likely contradicts decides. The evidence is the earlier turn, the two sentences, and, for a
+    likely contradicts decides. A model of entailment gives the probability of its label
+    ``contradiction``. The evidence is the earlier turn, the two sentences, and, for a
     reported contradiction, the words that contribute most to it.
 
     When to use it:
@@ -76,8 +83,11 @@ def contradiction(
         or that contradict the partner, whose turns are not compared.
     """
 
-    def chances(pairs: Iterable[tuple[str, str]]) -> Iterator[float]:
-        return map(_shifted, model.classify([Pair((left,), right) for left, right in pairs]))
+    def chances(texts: Iterable[tuple[str, str]]) -> Iterator[float]:
+        pairs = [Pair((left,), right) for left, right in texts]
+        if isinstance(model, EntailmentClassifier):
+            return iter(model.label_chances("contradiction", pairs))
+        return map(_shifted, model.classify(pairs))
 
     compared = _compared(responses, encoder)
     values = chances((two.before.text, two.now.text) for every in compared for two in every)

@@ -138,7 +138,8 @@ class Metric(msgspec.Struct, frozen=True):
         summary: The question it answers, one line.
         judges: Whether an item is a ``Response`` or a ``Conversation``.
         function: The batch function; ``description`` is its docstring, ``options`` its settings.
-        models: Parameter name and default model reference of each model it needs.
+        models: Parameter name and default model reference of each model it needs; an empty one is
+            None unless a model is named.
         source: Where the method was published.
         low, high: Smallest and largest value; higher is better.
         neutral: Value of an abstained item.

@@ -12,12 +12,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from grice.data import Conversation, FeatureEvidence, Judgement, Response
 from grice.errors import shortened
-from grice.metrics.common import empty_reply, score_or_abstain
+from grice.metrics.common import empty_reply, flag_truncated, score_or_abstain
 from grice.metrics.declaration import Example, metric
-from grice.models.protocols import Chat, ChatRequest, Message, Unanswered
+from grice.models.protocols import Chat, ChatRequest, Message, RubricJudge, Unanswered
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -132,8 +133,7 @@ def _declared(name: str) -> Metric:
         summary=aspect.question,
         judges=aspect.judges,
         models={MODEL: "openai:MODEL@URL"},
-        accepts={MODEL: ("chat",)},
-        protocols={MODEL: Chat},
+        accepts={MODEL: ("chat", "rubric")},
         source=(
             "A model asked for a rating by a guideline, as in G-Eval (Liu et al., EMNLP 2023) and "
             "LLM-Eval (Lin and Chen, NLP4ConvAI 2023)."
@@ -144,14 +144,16 @@ def _declared(name: str) -> Metric:
     def judge(
         items: Sequence[Response | Conversation],
         *,
-        model: Chat,
+        model: Chat | RubricJudge,
         repeats: Count = 1,
         temperature: float = 0.0,
         history: Count = TURNS,
     ) -> Iterator[Judgement]:
-        """Return the mean rating by a chat model of an endpoint, scaled from 1–5 to 0–1.
+        """Return the mean rating by a chat model, scaled from 1–5 to 0–1.
 
-        Texts are sent only to the address in the model's reference.
+        A model of type ``yes-no`` or ``digits`` runs here and gives the expected answer, in one
+        pass whatever ``repeats`` and ``temperature``. Texts for an endpoint are sent only to the
+        address in the model's reference.
         The judge answers as JSON with a reason. Text around it (reasoning in ``<think>``, a
         fence, a sentence) is ignored; an invalid answer is requested again, and an item without a
         valid one has failed. The reason is quoted from the judge. The metric abstains on a reply
@@ -171,6 +173,8 @@ def _declared(name: str) -> Metric:
         """
 
         def score(scored: Sequence[Response | Conversation]) -> Iterator[Judgement]:
+            if isinstance(model, RubricJudge):
+                return _graded(model, aspect, [_last_turns(item, history) for item in scored])
             data = [item_data(item, history) for item in scored]
             rated = rate(model, aspect, data, repeats=repeats, temperature=temperature)
             return map(_judgement, rated)
@@ -191,6 +195,20 @@ def _reason_against(item: Response | Conversation, turns: int) -> str | None:
     if isinstance(item, Conversation):
         return None if spoken > 1 else "fewer than two turns contain text"
     return empty_reply(item) or (None if spoken else "no turn before the reply")
+
+
+def _last_turns(item: Response | Conversation, turns: int) -> Response | Conversation:
+    if isinstance(item, Conversation):
+        return replace(item, turns=item.turns[-turns:])
+    return replace(item, history=item.history[-turns:], positions=item.positions[-turns:])
+
+
+def _graded(
+    judge: RubricJudge, aspect: Aspect, items: Sequence[Response | Conversation]
+) -> Iterator[Judgement]:
+    values = judge.grade(items, aspect.guideline).tolist()
+    judgements = (Judgement(x, "ok", f"expected answer {x:.2f}, from 0 to 1") for x in values)
+    return flag_truncated(judgements, (), judge, items)
 
 
 def _judgement(rated: Rated) -> Judgement:

@@ -66,7 +66,7 @@ def relevance(
     values = iter(model.classify([pair for item in items for pair in item.pairs]))
     judgements = (_judgement(item, list(islice(values, len(item.pairs)))) for item in items)
     texts = [(*item.pairs[0].left, item.pairs[0].right) for item in items]
-    return flag_truncated(judgements, texts, model)
+    return flag_truncated(judgements, texts, model, [item.pairs[0] for item in items])
 
 
 class _Item(NamedTuple):

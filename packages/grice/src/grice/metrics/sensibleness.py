@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from grice.data import FeatureEvidence, Judgement
 from grice.metrics.common import unscorable_reply
 from grice.metrics.declaration import Example, metric
-from grice.models.flaws import FlawHeads
+from grice.models.protocols import FlawModel
 from grice.numeric import logit, sigmoid
 from grice.text.language import unreadable
 
@@ -33,8 +33,8 @@ SUREST = 1e-7
     summary="Does this reply make sense here?",
     judges="response",
     models={"model": "builtin:sense-small"},
-    accepts={"model": ("flaws",)},
-    protocols={"model": FlawHeads},
+    accepts={"model": ("flaws", "rubric")},
+    protocols={"model": FlawModel},
     source=(
         "Heads over the states of a causal language model, trained on crossed pairs of replies and "
         "on votes on replies of chatbots."
@@ -44,7 +44,7 @@ SUREST = 1e-7
     reader="model",
     example=Example(["What do you do for a living?", "I teach maths at a school."], 0.5, 1.0),
 )
-def sensibleness(responses: Sequence[Response], *, model: FlawHeads) -> Iterator[Judgement]:
+def sensibleness(responses: Sequence[Response], *, model: FlawModel) -> Iterator[Judgement]:
     """Return the probability that the reply has no flaw a person would mark.
 
     The flaws are contradiction, repetition, an ignored question or turn, nonsense, and
@@ -54,7 +54,8 @@ def sensibleness(responses: Sequence[Response], *, model: FlawHeads) -> Iterator
     When to use it:
         To find replies that do not fit what was said, in conversations of two. The shipped model
         detects nonsense, dull and off-topic replies; the presets ``medium`` and ``large`` use
-        larger models and detect more.
+        larger models and detect more. A reward model or a chat model that answers by one token
+        (``docs/models.md``) can take its place: its single head is any flaw.
 
     When not to:
         To tell which of two good replies is better, or whether a claim is true. Contradictions

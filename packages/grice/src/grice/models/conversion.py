@@ -98,6 +98,7 @@ class Checkpoint(NamedTuple):
     tensors: Tensors
     tokens: list[str]
     tokenizer: str
+    template: str = ""  # of chats, from a GGUF file
 
 
 def convert(
@@ -110,7 +111,7 @@ def convert(
 ) -> int:
     """Write a published causal language model in the run-time format; return its context length."""
     checkpoint = read_checkpoint(source)
-    with _naming(source):
+    with naming(source):
         if layers is None:
             spec = decoder_network(checkpoint)
         else:
@@ -121,7 +122,7 @@ def convert(
 
 
 @contextmanager
-def _naming(source: Path) -> Iterator[None]:
+def naming(source: Path) -> Iterator[None]:
     """Name a source in the errors of its content."""
     try:
         yield
@@ -141,7 +142,7 @@ def _naming(source: Path) -> Iterator[None]:
 
 def read_checkpoint(source: Path) -> Checkpoint:
     """Read a folder of Hugging Face or a GGUF file."""
-    with _naming(source):
+    with naming(source):
         return _read_folder(source) if source.is_dir() else _read_gguf(source)
 
 
@@ -168,7 +169,7 @@ def read_tensors(folder: Path) -> Tensors:
         raise ModelFolderError(f"{folder}: *.safetensors is missing")
     tensors: dict[str, Callable[[], Tensor]] = {}
     for file in files:
-        with _naming(file), check_regular(file).open("rb") as opened:
+        with naming(file), check_regular(file).open("rb") as opened:
             _check_size(int.from_bytes(opened.read(8), "little"))
             found = SafetensorsLocal(file).tensors
         tensors |= {name: partial(_tensor, file, name, found[name]) for name in found}
@@ -176,7 +177,7 @@ def read_tensors(folder: Path) -> Tensors:
 
 
 def _tensor(file: Path, name: str, tensor: LocalTensor) -> Tensor:
-    with _naming(file):
+    with naming(file):
         if tensor.dtype not in ("BF16", "F16", "F32"):
             raise ModelFolderError(
                 f"{name} is stored as {tensor.dtype}; BF16, F16 and F32 are supported"
@@ -188,7 +189,7 @@ def _tensor(file: Path, name: str, tensor: LocalTensor) -> Tensor:
 def read_config(folder: Path, name: str = "config.json", form: Any = dict[str, Any]) -> Any:  # noqa: ANN401
     """Return the content of a JSON file of a checkpoint, checked against a type."""
     path = folder / name
-    with _naming(path):
+    with naming(path):
         _check_size(check_regular(path).stat().st_size)
         return msgspec.json.decode(path.read_bytes(), type=form)
 
@@ -265,7 +266,8 @@ def _read_gguf(path: Path) -> Checkpoint:
         for end in ("weight", "bias")
         if f"{place}.{end}" in stored
     }
-    return Checkpoint(config, tensors, tokens, tokenizer)
+    template = str(facts.get("tokenizer.chat_template", ""))
+    return Checkpoint(config, tensors, tokens, tokenizer, template)
 
 
 def _gguf_tensor(weight: ReaderTensor, config: Config) -> Tensor:

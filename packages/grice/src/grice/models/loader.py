@@ -43,6 +43,7 @@ MODEL_TYPES = {
     "causal-lm": "grice.models.causal:causal_lm",
     "causal-states": "grice.models.causal:causal_states",
     "decomposable-attention": "grice.models.attention:decomposable_attention",
+    "digits": "grice.models.decoder_judges:digits",
     "encoder": "grice.models.embedded:encoder",
     "extractor": "grice.knowledge.extraction:extractor",
     "flaw-heads": "grice.models.flaws:flaw_heads",
@@ -54,16 +55,20 @@ MODEL_TYPES = {
     "onnx-classifier": "grice.models.pretrained:onnx_classifier",
     "onnx-encoder": "grice.models.pretrained:onnx_encoder",
     "onnx-nli": "grice.models.pretrained:onnx_nli",
+    "onnx-spans": "grice.models.pretrained:onnx_spans",
     "openai-chat": "grice.models.endpoint:endpoint_chat",
     "own-triples": "grice.knowledge.store:own_triples",
     "pair-head": "grice.models.ranker:pair_head",
     "reply-head": "grice.models.reply_head:reply_head",
+    "reward": "grice.models.decoder_judges:reward",
     "span-head": "grice.models.spans:span_head",
     "thread-head": "grice.models.dialogue:thread_head",
     "transformers-classifier": "grice.models.pretrained:transformers_classifier",
     "transformers-lm": "grice.models.pretrained:transformers_causal_lm",
     "transformers-nli": "grice.models.pretrained:transformers_nli",
+    "transformers-spans": "grice.models.pretrained:transformers_spans",
     "triple-head": "grice.knowledge.plausibility:triple_head",
+    "yes-no": "grice.models.decoder_judges:yes_no",
 }
 
 SCHEMES = {

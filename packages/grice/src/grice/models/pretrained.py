@@ -10,6 +10,7 @@ floating point a row depends on those beside it.
 from __future__ import annotations
 
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 
 import msgspec
@@ -18,9 +19,18 @@ import numpy as np
 from grice.errors import ModelFolderError, imported
 from grice.models.causal import MIN_TOKENS, CausalSettings, WindowedLM
 from grice.models.conversion import read_config
-from grice.models.download import copy_files
-from grice.models.embedded import Engine, beginning, ending, run_apart
+from grice.models.download import WINDOW, copy_files
+from grice.models.embedded import (
+    Engine,
+    beginning,
+    ending,
+    is_longer,
+    run_apart,
+    tokenizable,
+)
 from grice.models.loader import Settings, model_type
+from grice.models.protocols import TaggedSpan
+from grice.models.templates import PromptTemplate
 from grice.numeric import sigmoid, softmax
 
 if TYPE_CHECKING:
@@ -29,30 +39,33 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from numpy.typing import NDArray
+    from tokenizers import Encoding
 
     from grice.models.causal import Tokens
     from grice.models.folder import CardValue, ModelFolder
     from grice.models.loader import ModelLoader, ModelType
-    from grice.models.protocols import Pair, Vector
+    from grice.models.protocols import GroundedReply, Pair, Vector
 
-MAX_TOKENS = 512  # most tokens that are read at once: attention takes time with their square
+MAX_TOKENS = 8192  # most tokens that are read at once: memory grows with their square
+USUAL_TOKENS = 512  # where config.json states no length
 
 
 class Config(msgspec.Struct, frozen=True):
     """The fields of ``config.json`` that are needed."""
 
     hidden_size: int = 0
-    max_position_embeddings: int = MAX_TOKENS
+    max_position_embeddings: int = USUAL_TOKENS
     model_type: str = ""
     pad_token_id: int | None = None
-    id2label: dict[int, str] = {}
+    # Without labels transformers has these two.
+    id2label: dict[int, str] = msgspec.field(default_factory=lambda: {0: "LABEL_0", 1: "LABEL_1"})
 
 
-def keep_checkpoint(source: Path, target: Path) -> dict[str, CardValue]:
+def keep_checkpoint(source: Path, target: Path, longest: int = MAX_TOKENS) -> dict[str, CardValue]:
     """Copy a checkpoint into a model folder, and return the settings of its card.
 
-    The labels are those of the checkpoint in lower case; the positive one is ``entailment`` where
-    there is one, else the last.
+    It reads as many tokens as its positions allow, at most ``longest``. The labels are those of the
+    checkpoint in lower case; the positive one is ``entailment`` where there is one, else the last.
     """
     needed = ["config.json", "tokenizer.json"]
     for name in needed:
@@ -69,7 +82,7 @@ def keep_checkpoint(source: Path, target: Path) -> dict[str, CardValue]:
     # The positions of RoBERTa begin after the padding.
     first = (config.pad_token_id or 0) + 1 if "roberta" in config.model_type else 0
     settings: dict[str, CardValue] = {
-        "max_tokens": min(MAX_TOKENS, config.max_position_embeddings - first),
+        "max_tokens": min(longest, config.max_position_embeddings - first),
         "dimensions": config.hidden_size,
     }
     if labels := [config.id2label[key].lower() for key in sorted(config.id2label)]:
@@ -172,6 +185,29 @@ class Network(Protocol):
         """Return the output for one text."""
 
 
+def read_pair(
+    model: Engine, left: str, right: str, room: int, kept: Callable[[str, int], str] = ending
+) -> Encoding:
+    """Return the tokens of a pair with special ones.
+
+    Of the right side half of the room is kept, the beginning, and of the left side the end or the
+    beginning.
+    """
+    second = model.encoded(beginning(right, model.room))
+    second.truncate(model.room)
+    rest = room - len(second.ids)
+    first = model.encoded(kept(left, rest))
+    first.truncate(rest, direction="left" if kept is ending else "right")
+    return model.tokenizer.post_process(first, second, True)
+
+
+def is_cut(model: Engine, left: str, right: str, room: int) -> bool:
+    """Return whether :func:`read_pair` leaves out a part of a pair."""
+    if model.truncated([right])[0]:
+        return True
+    return is_longer(model.tokenizer, left, room - len(model.encoded(tokenizable(right))))
+
+
 class LabelSettings(Settings, frozen=True):
     """Settings of classifiers of pairs."""
 
@@ -202,9 +238,22 @@ class CrossEncoder(Engine):
         self.room = self._both // 2
         self.threads = network.threads or loader.workers
 
+    def cut(self, pairs: Sequence[Pair]) -> list[bool]:
+        """Return for each pair whether a part of it is not read."""
+        return [is_cut(self, " ".join(left), right, self._both) for left, right in pairs]
+
     def classify(self, pairs: Sequence[Pair]) -> list[float]:
         """Return the probability of the positive label for each pair, 0 to 1."""
-        return [float(row[self._positive]) for row in self.label_probabilities(pairs)]
+        return self.label_chances(self.labels[self._positive], pairs)
+
+    def label_chances(self, label: str, pairs: Sequence[Pair]) -> list[float]:
+        """Return the probability of a label for each pair, 0 to 1."""
+        if label not in self.labels:
+            raise ModelFolderError(
+                f"{self.identity}: its config.json has no label {label!r} (id2label); it has "
+                f"{', '.join(self.labels)}"
+            )
+        return [float(row[self.labels.index(label)]) for row in self.label_probabilities(pairs)]
 
     def label_probabilities(self, pairs: Sequence[Pair]) -> NDArray[np.float32]:
         """Return the probability of each label for each pair, shape ``(pairs, labels)``."""
@@ -218,12 +267,7 @@ class CrossEncoder(Engine):
 
     def _probabilities(self, pair: tuple[str, ...]) -> NDArray[np.float32]:
         *left, right = pair
-        second = self.encoded(beginning(right, self.room))
-        second.truncate(self.room)
-        room = self._both - len(second.ids)
-        first = self.encoded(ending(" ".join(left), room))
-        first.truncate(room, direction="left")
-        read = self.tokenizer.post_process(first, second, True)
+        read = read_pair(self, " ".join(left), right, self._both)
         logits = self._network(read.ids, read.type_ids)
         if len(logits) != len(self.labels):
             raise ModelFolderError(
@@ -240,6 +284,96 @@ def _pair_type(name: str, task: str, network: Callable[[ModelFolder], Network]) 
     return opened
 
 
+PROMPT = """\
+{% if question %}
+Briefly answer the following question:
+{{ question }}
+Bear in mind that your response should be strictly based on the following {{ knowledge | length }} \
+passages:
+{% for passage in knowledge %}
+passage {{ loop.index }}: {{ passage }}
+{% endfor %}
+In case the passages do not contain the necessary information to answer the question, please reply \
+with: "Unable to answer based on given passages."
+{% else %}
+Summarize the following text:
+{{ knowledge | join("\n") }}
+{% endif %}
+output:"""
+"""The prompt of LettuceDetect, version 1."""
+
+
+class SpanSettings(LabelSettings, frozen=True):
+    """Settings of token classifiers: the prompt with ``question`` and ``knowledge``."""
+
+    prompt: str = PROMPT
+
+
+class TokenSpans(Engine):
+    """A classifier of tokens: probability that the prompt does not support a token of a reply.
+
+    Of a long prompt the beginning is kept, of a reply the first half of what the model reads.
+    """
+
+    def __init__(
+        self, folder: ModelFolder, settings: SpanSettings, loader: ModelLoader, network: Network
+    ) -> None:
+        card = folder.path / "card.toml"
+        if len(settings.labels) != 2 or settings.positive not in settings.labels:
+            raise ModelFolderError(
+                f"{card}: settings.labels: a classifier of tokens has two labels, one of them "
+                f"{settings.positive!r}, found {', '.join(settings.labels)}"
+            )
+        super().__init__(folder, loader, network.engine)
+        self._network, self._positive = network, settings.labels.index(settings.positive)
+        self._both = settings.max_tokens - self.tokenizer.num_special_tokens_to_add(is_pair=True)
+        self.room = self._both // 2
+        self.threads = network.threads or loader.workers
+        self._prompt = PromptTemplate(settings.prompt, f"{card}: settings.prompt", self.tokenizer)
+
+    def unsupported(self, replies: Sequence[GroundedReply]) -> list[list[TaggedSpan]]:
+        """Return each token of each reply with the probability that nothing supports it."""
+        return self.cache.cached(
+            self.identity,
+            list(replies),
+            lambda missing: run_apart(self._spans, missing, self.threads),
+            list[TaggedSpan],
+        )
+
+    def cut(self, replies: Sequence[GroundedReply]) -> list[bool]:
+        """Return for each reply whether a part of it or of its prompt is not read."""
+        return [is_cut(self, self._left(each), each.reply, self._both) for each in replies]
+
+    def _left(self, reply: GroundedReply) -> str:
+        return self._prompt.render(question=reply.question, knowledge=[*reply.knowledge])
+
+    def _spans(self, reply: GroundedReply) -> list[TaggedSpan]:
+        read = read_pair(self, self._left(reply), reply.reply, self._both, beginning)
+        logits = self._network(read.ids, read.type_ids)
+        if logits.shape != (len(read.ids), 2):
+            raise ModelFolderError(
+                f"{self.identity}: outputs of shape {logits.shape}; two of each token are expected"
+            )
+        chances = softmax(logits)[:, self._positive].tolist()
+        return [
+            TaggedSpan(*offsets, "unsupported", chance)
+            for side, offsets, chance in zip(read.sequence_ids, read.offsets, chances, strict=True)
+            if side == 1 and offsets[0] < offsets[1]
+        ]
+
+
+def _span_type(name: str, network: Callable[[ModelFolder], Network]) -> ModelType:
+    @model_type(name, task="unsupported spans", settings=SpanSettings, convert=keep_checkpoint)
+    def opened(folder: ModelFolder, settings: SpanSettings, loader: ModelLoader) -> TokenSpans:
+        return TokenSpans(folder, settings, loader, network(folder))
+
+    return opened
+
+
+onnx_spans = _span_type("onnx-spans", OnnxNetwork)
+transformers_spans = _span_type(
+    "transformers-spans", partial(TransformersNetwork, auto="TokenClassification")
+)
 onnx_classifier = _pair_type("onnx-classifier", "relevance", OnnxNetwork)
 onnx_nli = _pair_type("onnx-nli", "entailment", OnnxNetwork)
 transformers_classifier = _pair_type("transformers-classifier", "relevance", TransformersNetwork)
@@ -317,5 +451,8 @@ class TransformersCausalLM(WindowedLM):
 
 
 transformers_causal_lm = model_type(
-    "transformers-lm", task="likelihood", settings=CausalSettings, convert=keep_checkpoint
+    "transformers-lm",
+    task="likelihood",
+    settings=CausalSettings,
+    convert=partial(keep_checkpoint, longest=WINDOW),  # windows overlap: no token is left out
 )(TransformersCausalLM)

@@ -6,7 +6,7 @@ depends only on its own item.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from grice.errors import ModelFolderError
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     import numpy as np
     from numpy.typing import NDArray
+
+    from grice.data import Conversation, Response
 
     Vector: TypeAlias = NDArray[np.float32]
 
@@ -102,6 +104,14 @@ class Reader(Protocol):
 
 
 @runtime_checkable
+class JointReader(Reader, Protocol):
+    """A model that reads the parts of an item, such as a reply and its history, in one window."""
+
+    def cut(self, items: Sequence[Any]) -> list[bool]:
+        """Return for each item (a pair, or a reply) whether it is too long to be read whole."""
+
+
+@runtime_checkable
 class Encoder(Reader, Protocol):
     """Sentence vectors."""
 
@@ -133,6 +143,48 @@ class PairClassifier(Reader, Protocol):
 
     def classify(self, pairs: Sequence[Pair]) -> list[float]:
         """Return the probability of the positive class for each pair, 0 to 1."""
+
+
+@runtime_checkable
+class FlawModel(Reader, Protocol):
+    """Classifier of flaws of replies; the first of ``flaws`` is any flaw at all."""
+
+    flaws: tuple[str, ...]
+
+    def log_odds(self, responses: Sequence[Response]) -> NDArray[np.float32]:
+        """Return the log odds of each flaw of each reply, shape ``(replies, flaws)``."""
+
+
+@runtime_checkable
+class RubricJudge(JointReader, Protocol):
+    """Chat model that answers by one token."""
+
+    def grade(self, items: Sequence[Response | Conversation], rubric: str) -> NDArray[np.float32]:
+        """Return how far each reply or conversation meets a rubric, 0 to 1, ``(items,)``."""
+
+
+@runtime_checkable
+class EntailmentClassifier(PairClassifier, Protocol):
+    """Classifier of premise and hypothesis."""
+
+    def label_chances(self, label: str, pairs: Sequence[Pair]) -> list[float]:
+        """Return the probability of a label, such as ``contradiction``, for each pair, 0 to 1."""
+
+
+class GroundedReply(NamedTuple):
+    """A reply, the last turn before it, and the texts that it was given."""
+
+    question: str
+    knowledge: tuple[str, ...]
+    reply: str
+
+
+@runtime_checkable
+class SpanDetector(JointReader, Protocol):
+    """Token classifier of replies with the texts they were given."""
+
+    def unsupported(self, replies: Sequence[GroundedReply]) -> list[list[TaggedSpan]]:
+        """Return each token of each reply with the probability that nothing supports it."""
 
 
 @runtime_checkable

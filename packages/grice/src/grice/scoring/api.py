@@ -43,10 +43,12 @@ if TYPE_CHECKING:
     from grice.scoring.blended import Blend
     from grice.scoring.loaded import LoadedMetric, ScoreColumn
 
+    Options: TypeAlias = dict[str, dict[str, str | int | float]]
     Talk: TypeAlias = Conversation | Sequence[str] | Sequence[Mapping[str, Any]]
 
 LARGE = "large"  # name of the preset that finds most
 CONFIG, ENDPOINT, MODEL = "config.toml", "openai:", "model:"
+JUDGE_SCHEMES = (ENDPOINT, MODEL, "file:")  # of references that stand in the place of a preset
 T = TypeVar("T")
 SHOWN = 20
 COLUMNS = ("conversation", "turn", "metric", "value", "status", "reason")
@@ -356,19 +358,15 @@ def find_presets() -> dict[str, Path]:
 
 
 def named_preset(name: str) -> Preset:
-    """Return a preset by name, by the path of a file ``NAME.toml``, or by a model of an endpoint.
+    """Return a preset by name, by the path of a file ``NAME.toml``, or by a model that judges.
 
-    ``openai:MODEL@URL`` runs all judges by that model beside the default metrics.
+    ``openai:MODEL@URL`` runs all judges by that model beside the default metrics, ``model:NAME`` or
+    ``file:PATH`` what a reward model or a model of answer tokens judges.
     """
-    if name.startswith(ENDPOINT):
-        from grice.metrics.judges import JUDGES, MODEL
-
-        return Preset(
-            "Judges by a model of an endpoint.",
-            metrics=JUDGES,
-            options={judge: {MODEL: name} for judge in JUDGES},
-            name=name,
-        )
+    if name.startswith(JUDGE_SCHEMES):
+        metrics = _judged_by(name)
+        options: Options = {metric: {"model": name} for metric in metrics}
+        return Preset("Judges by one model.", metrics=metrics, options=options, name=name)
     files = find_presets()
     path = Path(name) if name.endswith(".toml") else files.get(name)
     if path is not None:
@@ -377,6 +375,27 @@ def named_preset(name: str) -> Preset:
         f"no preset {name!r}{did_you_mean(name, files)}\n"
         f"  one of your own is a file NAME.toml, in {_own()} or anywhere by its path"
     )
+
+
+def _judged_by(reference: str) -> tuple[str, ...]:
+    """Return the metrics that a model judges."""
+    from grice.metrics.judges import JUDGES
+    from grice.models.folder import read_card
+    from grice.models.loader import find_model_type
+    from grice.models.store import stored
+
+    scheme, _, place = reference.partition(":")
+    if scheme == "openai":
+        return JUDGES
+    card = read_card(stored(place) if scheme == "model" else Path(place))
+    task = find_model_type(card.kind, reference).task
+    judged = {"flaws": ("sensibleness",), "rubric": ("sensibleness", *JUDGES)}
+    if task not in judged:
+        raise InputError(
+            f"{reference}: a model of {task} (type {card.kind}) is no judge; judges are of type "
+            "reward, yes-no or digits, or openai:MODEL@URL"
+        )
+    return judged[task]
 
 
 def models_of(names: Iterable[str]) -> list[str]:

@@ -316,12 +316,15 @@ def load_metric(metric: Metric, models: ModelLoader, options: Mapping[str, objec
     used: dict[str, None] = {}
     for name, default in metric.models.items():
         reference = str(options.get(name, default))
+        if not reference:
+            arguments[name] = None
+            continue
         # A model of another task might well give plausible numbers.
         wanted = metric.accepts.get(name) or (models.task(default),)
         if reference != default and (answered := models.task(reference)) not in wanted:
             raise ModelError(
                 f"{metric.flag(name)} {reference}: a model of {answered}, where one of "
-                f"{' or '.join(wanted)} is needed, such as {default}"
+                f"{' or '.join(wanted)} is needed{f', such as {default}' if default else ''}"
             )
         arguments[name] = models.load(reference, metric.protocols.get(name, object))
         settings.append((name, models.fingerprint(reference)))

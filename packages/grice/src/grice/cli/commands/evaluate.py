@@ -281,17 +281,18 @@ def audit(
 
 
 def _wanted(registry: Registry, reference: str, asked: Sequence[str]) -> Sequence[str]:
-    from grice.scoring.api import ENDPOINT, named_preset
+    from grice.scoring.api import JUDGE_SCHEMES, named_preset
 
-    if ":" in reference and not reference.startswith(ENDPOINT):
+    if ":" in reference and not reference.startswith(JUDGE_SCHEMES):
         raise InputError(
-            f"{reference}: write openai:MODEL@URL for a judge, or a preset such as small or medium"
+            f"{reference}: write openai:MODEL@URL or model:NAME for a judge, or a preset such as "
+            "small or medium"
         )
     for name in asked:
         if registry.named(name).judges != "response":
             raise MetricError(f"{name} judges conversations: only metrics of replies are audited")
     its_own = named_preset(reference).metrics
-    known = its_own if reference.startswith(ENDPOINT) else (*LOCAL, *its_own)
+    known = its_own if reference.startswith(JUDGE_SCHEMES) else (*LOCAL, *its_own)
     return asked or [name for name in known if registry.named(name).judges == "response"]
 
 

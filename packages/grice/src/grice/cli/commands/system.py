@@ -81,7 +81,7 @@ def _metric_view(metric: Metric) -> View:
         text = f"{option.help} {option.range}".strip(" .").replace("``", "")
         lines.append(f"{metric.flag(option.name)} (default {option.default}): {text}.")
     for name, reference in metric.models.items():
-        lines.append(f"{metric.flag(name)} (default {reference}): a model")
+        lines.append(f"{metric.flag(name)} (default {reference or 'none'}): a model")
     yield Lines(lines, indent=2, longest=LONGEST)
 
 
