@@ -85,7 +85,7 @@ def _options(metric: Metric) -> Iterator[str]:
         meaning = f"{option.help} {option.range}." if option.range else option.help
         yield f"| `{metric.flag(option.name)}` | {option.default} | {meaning} |"
     for name, reference in metric.models.items():
-        yield f"| `{metric.flag(name)}` | `{reference}` | a model reference |"
+        yield f"| `{metric.flag(name)}` | {f'`{reference}`' if reference else 'none'} | a model reference |"
 
 
 def _card(card: Card) -> Iterator[str]:
