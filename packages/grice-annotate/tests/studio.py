@@ -101,8 +101,7 @@ class Studio:
 @contextmanager
 def studio_of(url, template, files, names=("ann", "bo", "cy"), source=None, **settings):
     """Give a study with its judges."""
-    scale = settings.pop("scale", (1, 5))
-    stated = settings_of({"check_every": 0, **settings}, scale)
+    stated = settings_of({"check_every": 0, **settings}, settings.pop("scale", (1, 5)))
     source = source or Source(files)
     with begun_study(str(url), find_templates()[template], stated, source) as study:
         study.add_judges(names)

@@ -17,8 +17,7 @@ from studio import command, studio_of, talks, write
 def study(tmp_path):
     """Give the database of a study of ten items, answered by three."""
     file = write(tmp_path / "talks.jsonl", *talks(10))
-    database = tmp_path / "study.db"
-    rates = {"ann": 0, "bo": 1, "cy": 0}
+    database, rates = tmp_path / "study.db", {"ann": 0, "bo": 1, "cy": 0}
     with studio_of(database, "rating", [file], guideline="Read | it all.") as studio:
         studio.all_answer(
             lambda name, task: {"aspect0": 1 + (len(task["key"]) + task["task"] + rates[name]) % 5}
@@ -47,8 +46,7 @@ def test_records_tasks_of_label_studio_a_card_and_agreement_are_written(study, t
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     kappas = {row["measure"]: row["estimate"] for row in rows if "kappa" in row["measure"]}
     assert kappas["quadratic kappa of ann and cy"]["value"] == pytest.approx(1)
-    assert len(kappas) == 3
-    assert command("agreement", "--db", study) == 0
+    assert (len(kappas), command("agreement", "--db", study)) == (3, 0)
     assert "10 tasks of 10 done, 30 answers" in capsys.readouterr().out
 
 
@@ -60,8 +58,7 @@ def test_the_command_serves_until_it_is_told_to_end(tmp_path):
     with subprocess.Popen(words, **pipes) as process:
         rows = [json.loads(process.stdout.readline()) for _ in range(2)]
         process.send_signal(signal.SIGTERM)
-        assert process.wait(30) == 0
-        assert process.stderr.read() == ""
+        assert (process.wait(30), process.stderr.read()) == (0, "")
     assert [row["name"] for row in rows] == ["owner", "ann"]
     assert all(re.fullmatch(r"http://127\.0\.0\.1:\d+/[oj]/[\w-]{32}", row["link"]) for row in rows)
 
@@ -104,8 +101,7 @@ def test_a_file_of_something_else_or_another_version_is_no_study(study, tmp_path
 @pytest.mark.parametrize("template", ["rating", "issues", "tuples", "triplets"])
 def test_a_study_is_tried_before_anybody_is_asked(template, tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    file = write(tmp_path / "talks.jsonl", *talks(2))
-    assert command(template, file, "--check", "--json") == 0
+    assert command(template, write(tmp_path / "talks.jsonl", *talks(2)), "--check", "--json") == 0
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert {row["status"] for row in rows} == {200}
     assert "/j/…" in {row["path"] for row in rows}

@@ -80,8 +80,7 @@ def test_pages_run_and_show_nothing_but_the_studys_own_files_in_no_frame(studio,
                                     ("sec-fetch-site", "same-site"),
                                     ("origin", "https://elsewhere")])  # fmt: skip
 def test_what_another_site_sends_is_refused(studio, header):
-    task = studio.task("ann")["task"]
-    fields = {"task": task, "aspect0": 3}
+    fields = {"task": studio.task("ann")["task"], "aspect0": 3}
     reply = ask(studio.app, "POST", studio.path("ann"), fields, headers=[header])
     assert (reply.status, studio.study.answers()) == (403, [])
     own = [("sec-fetch-site", "same-origin"), ("origin", "http://study")]
@@ -106,8 +105,7 @@ def test_the_owner_sees_progress_adds_judges_sets_aside_and_settles(studio):
     rates = {"ann": 1, "bo": 5}
     studio.all_answer(lambda name, _: {"aspect0": rates[name]}, ["ann", "bo"])
     assert "no task left for you" in studio.page("ann")
-    owner = studio.path("owner")
-    page = studio.page("owner")
+    owner, page = studio.path("owner"), studio.page("owner")
     assert "<b>3</b> of 3 tasks are done" in page
     assert "Krippendorff" in page
     [number, *_] = re.findall(rf"{owner}/task/(\d+)", page)
@@ -117,8 +115,7 @@ def test_the_owner_sees_progress_adds_judges_sets_aside_and_settles(studio):
     assert ask(studio.app, "POST", owner, {"action": "add", "name": "di, eve"}).status == 303
     names = [judge.name for judge in studio.study.judges()]
     assert names == ["owner", "ann", "bo", "cy", "di", "eve"]
-    ann = studio.judges["ann"].id
-    ask(studio.app, "POST", owner, {"action": "set_aside", "judge": ann})
+    ask(studio.app, "POST", owner, {"action": "set_aside", "judge": studio.judges["ann"].id})
     assert {tuple(record["annotators"]) for record in studio.records()} == {("bo",)}
     assert ask(studio.app, "POST", owner, {"action": "drop"}).status == 400
 

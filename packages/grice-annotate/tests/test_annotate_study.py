@@ -203,8 +203,7 @@ def test_what_no_database_holds_is_no_link_number_or_name(database, tmp_path):
                 assert f'name="task" value="{task}"' in page
         for name, status in (("a\0b", 400), ("a\nb", 400), ("a" * 65, 400), ("a" * 64, 303)):
             assert ask(app, "POST", owner, {"action": "add", "name": name}).status == status
-        assert ask(app, "GET", "/j/\0").status == 404
-        assert len(studio.study.judges()) == 5
+        assert (ask(app, "GET", "/j/\0").status, len(studio.study.judges())) == (404, 5)
 
 
 def test_a_study_whose_creation_is_ended_is_begun_whole_by_the_same_command(database, tmp_path):

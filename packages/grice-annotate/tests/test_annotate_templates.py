@@ -45,8 +45,7 @@ def test_issues_are_marks_of_each_judge_or_none(tmp_path):
         [record] = studio.records()
         rows = agreement_of(studio.study.template, studio.study.tasks(), studio.study.answers())
     assert record["issues"] == {"ann": ["relevance", "repetition"], "bo": [], "cy": ["relevance"]}
-    assert record["marks"]["relevance"] == 2
-    assert record["label"] == pytest.approx(1 / 3)
+    assert (record["marks"]["relevance"], record["label"]) == (2, pytest.approx(1 / 3))
     assert {row.column for row in rows} >= {"all issues", "relevance"}
 
 

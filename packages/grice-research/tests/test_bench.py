@@ -100,8 +100,7 @@ def test_released_scores_are_measured_again_and_compared(folder, printed, verdic
     true = measured("spearman", scores, rated, "overall").value
     source = {"Theirs": "scores:theirs"}
     figure = ours(folder, printed.format(true), "Theirs", ours={}, recomputed=source)
-    assert figure.verdict == verdict
-    assert figure.value == true
+    assert (figure.verdict, figure.value) == (verdict, true)
     assert figure.low < figure.value < figure.high
     assert figure.n == 40
     assert figure.signature.startswith("released:scores:theirs|on:fed_turn@")
@@ -132,8 +131,7 @@ def test_a_set_that_is_away_or_left_out_is_said_and_stops_nothing(tmp_path):
     assert (figure.verdict, figure.why) == (None, "fed_turn is not in the data folder")
     assert "github.com/Shikib/fed" in away.missing["fed_turn"]
     made_sets.fed_turn(tmp_path)
-    without = bench_context(tmp_path, without=("fed_turn",))
-    assert "left out" in ours(tmp_path, context=without).why
+    assert "left out" in ours(tmp_path, context=bench_context(tmp_path, without=("fed_turn",))).why
 
 
 @pytest.mark.parametrize(
@@ -276,8 +274,7 @@ def of_task(monkeypatch, measure):
 def test_the_bench_of_a_task_gives_ours_baselines_and_printed_figures(tmp_path, monkeypatch):
     half = Estimate(0.5, 0.4, 0.6, 0.95, 100, "share")
     printed = {"row": "paper", "kind": "printed", "measure": "f1", "estimate": half}
-    mine = printed | {"row": "ours", "kind": "ours"}
-    other = printed | {"kind": "baseline"}
+    mine, other = printed | {"row": "ours", "kind": "ours"}, printed | {"kind": "baseline"}
 
     def measure(context):
         yield figure(**mine, published=0.45)

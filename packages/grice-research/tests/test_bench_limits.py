@@ -18,8 +18,7 @@ MEASURED = {*shipped_metrics(), *filter(metric_named, FETCHED)}
 
 def write(folder, talks=12):
     """Write talks in which a reply that ignores holds the word, and whose chatbot repeats."""
-    draw = random.Random(3)
-    lines = []
+    draw, lines = random.Random(3), []
     for i in range(talks):
         turns, labels, votes = [{"speaker": "user", "text": "Hi!"}], [], []
         for k in range(4):
@@ -131,8 +130,7 @@ def test_metrics_stand_beside_baselines_on_the_sets_at_hand(tmp_path):
         return Lengths(names), {name: f"{name}:1" for name in names}
 
     context = BenchContext(tmp_path, loaded, shipped_metrics())
-    rows = list(trivial_baselines.measure(context))
-    on = "fed_turn:overall"
+    rows, on = list(trivial_baselines.measure(context)), "fed_turn:overall"
     assert {row.on for row in rows} == {on}
     engagement = figure_of(rows, "engagement", "spearman", on)
     assert engagement.value > 0.9
@@ -144,7 +142,6 @@ def test_metrics_stand_beside_baselines_on_the_sets_at_hand(tmp_path):
 def test_the_benches_are_there_and_their_rows_become_limits(tmp_path):
     write(tmp_path)
     assert find_task("trivial-baselines").title == trivial_baselines.TITLE
-    rows = list(figures(load_bench("abc-eval"), context_of(tmp_path)))
-    limits = limits_of([made_run(*rows)])
+    limits = limits_of([made_run(*list(figures(load_bench("abc-eval"), context_of(tmp_path))))])
     assert set(limits.metrics) == MEASURED
     assert limits.baselines == tuple(sorted(abc_eval.TRIVIAL))

@@ -110,12 +110,10 @@ def test_the_good_reply_must_score_higher_and_ties_count_half(rows):
     signature = figure_of(rows, "relevance", "share right", ALL).signature
     assert signature.startswith("relevance:1|mode:fast|on:minimal_pairs@")
     shorter = figure_of(rows, "bad at least as long", "share right", ALL)
-    assert shorter.value == pytest.approx(2 / 3)
-    assert shorter.kind == "baseline"
+    assert (shorter.value, shorter.kind) == (pytest.approx(2 / 3), "baseline")
     own = figure_of(rows, "cosine_own_turns", "share right", "time")
     assert own.value == 0.5, "nobody said anything before"
-    right = figure_of(rows, "relevance", "share right", ALL)
-    assert gap_of(right, "cosine_last_turn") == 0.0
+    assert gap_of(figure_of(rows, "relevance", "share right", ALL), "cosine_last_turn") == 0.0
 
 
 def test_a_score_that_failed_stops_the_bench_and_is_no_tie(monkeypatch):

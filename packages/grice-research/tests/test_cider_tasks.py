@@ -63,10 +63,8 @@ def test_questions_and_choices_are_the_released_ones(cider_folder):
     assert len(questions) == 4247
     assert sum(filled.pasted for filled in questions) == 240
     for question in questions:
-        text = cider.text(question.item.dialogue)
-        assert text[question.start :].startswith(question.valid[0])
-    assert len(choices) == 4230
-    assert len({filled.id for filled in choices}) == 4230
+        assert cider.text(question.item.dialogue)[question.start :].startswith(question.valid[0])
+    assert (len(choices), len({filled.id for filled in choices})) == (4230, 4230)
     right = sum(nearest(filled) == filled.label for filled in choices)
     assert right / len(choices) == pytest.approx(0.398, abs=0.001)
     balanced = distance_balanced(choices)
@@ -83,8 +81,7 @@ def test_the_nearest_option_is_found_and_its_advantage_balanced_away():
     options = ["sat", "mat", "old", "door"]
     assert nearest(choice(0, options, 3)) == 0
     assert nearest(choice(0, ["nowhere", *options[2:], "mat"], 3)) == 3
-    items = [choice(i, options, i % 4) for i in range(11)]
-    kept = distance_balanced(items)
+    kept = distance_balanced([choice(i, options, i % 4) for i in range(11)])
     assert sorted(filled.label for filled in kept) == [0, 0, 1, 1, 2, 2, 3, 3]
     assert sum(nearest(filled) == filled.label for filled in kept) == len(kept) / 4
 
@@ -128,8 +125,7 @@ def test_heads_that_read_spans_alone_too_have_no_answer(models):
         def in_context(self):
             return None
 
-    tails = best_tails(read(TEXT, models), [("bus", "IsA")], models._replace(links=Beside()))
-    assert tails == [""]
+    assert best_tails(read(TEXT, models), [("bus", "IsA")], models._replace(links=Beside())) == [""]
 
 
 def test_span_cases_are_the_recorded_ones(golden):

@@ -139,8 +139,7 @@ def test_a_set_where_every_baseline_is_beaten_shows_it():
     hard = compared("fed_turn", 0.2, baseline="cosine_last_turn")
     record = recorded(compared("fed_turn", 0.3), hard, compared("conture_turn", 0.0))
     shown = earned("made", record)
-    assert shown.hardest.baseline == "cosine_last_turn"
-    assert shown.sets == 2
+    assert (shown.hardest.baseline, shown.sets) == ("cosine_last_turn", 2)
     assert 0 < shown.low < 0.15, "the interval is wider than that of one set"
     assert verdict_on("made", record).startswith(
         "earned on fed_turn: Spearman 0.50 against 0.30 of cosine_last_turn, difference 0.20 "
@@ -178,6 +177,5 @@ def test_a_metric_that_refines_a_baseline_need_not_beat_it_and_says_so(monkeypat
 def test_every_default_metric_has_earned_it_by_the_recorded_figures(metric):
     content = limits_of(read_runs(RESULTS))
     assert earned(metric, content, without=REFINED.get(metric, "")) is not None
-    declared = find_metrics().metrics[metric]
-    measured = content.metrics[metric].signature
+    declared, measured = find_metrics().metrics[metric], content.metrics[metric].signature
     assert measured.startswith(f"{metric}:{declared.version}|"), "record the benches again"

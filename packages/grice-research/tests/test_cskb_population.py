@@ -23,8 +23,7 @@ def write(folder, split, lines):
 
 
 def test_relations_weigh_by_their_size_and_those_of_one_label_do_not_count():
-    relations = ["xWant"] * 4 + ["xNeed"] * 2 + ["xAttr"] * 3
-    labels = [0, 0, 1, 1, 1, 0, 1, 1, 1]
+    relations, labels = ["xWant"] * 4 + ["xNeed"] * 2 + ["xAttr"] * 3, [0, 0, 1, 1, 1, 0, 1, 1, 1]
     scores = [0.1, 0.2, 0.3, 0.4, 0.1, 0.2, 0.9, 0.9, 0.9]
     area_of_rows = area("AUC, mean over relations", scores, rows(labels, relations))
     assert area_of_rows.value == pytest.approx((4 * 1 + 2 * 0) / 6)

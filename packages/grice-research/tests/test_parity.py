@@ -55,8 +55,7 @@ def test_an_encoder_decoder_writes_the_same_texts(family, beams, tmp_path):
                 assert tokenizer.decode(row).split() == generated.text.split()
                 end = plain.config.eos_token_id
                 length = row.index(end, 1) if end in row[1:] else len(row) - 1
-                labels = torch.tensor([row[1 : length + 1]])
-                mean = -float(plain(**given, labels=labels).loss)
+                mean = -float(plain(**given, labels=torch.tensor([row[1 : length + 1]])).loss)
                 assert generated.log_probability == pytest.approx(mean, abs=1e-5)
 
 

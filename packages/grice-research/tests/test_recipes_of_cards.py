@@ -53,8 +53,7 @@ def test_all_that_recipes_import_is_there(folder):
 
 @pytest.mark.parametrize("path", CARDS, ids=lambda path: path.parent.name)
 def test_a_card_written_again_keeps_its_statements(path, tmp_path):
-    card = tomllib.loads(path.read_text("utf-8"))
-    folder = tmp_path / path.parent.name
+    card, folder = tomllib.loads(path.read_text("utf-8")), tmp_path / path.parent.name
     shutil.copytree(path.parent, folder)
     update_card(folder, files=card["files"], quality=card.get("quality", ()))
     assert tomllib.loads((folder / "card.toml").read_text("utf-8")) == {"settings": {}} | card

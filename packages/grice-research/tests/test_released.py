@@ -17,8 +17,7 @@ def ids(rated):
 def test_scores_of_a_name_are_found_by_id_and_turned_by_a_minus(rated_turns, tmp_path):
     given = {name: float(i) for i, name in enumerate(ids(rated_turns)[:-1])}
     packed(tmp_path / "rated/released_scores.json.gz", [{"fed_turn": {"flow": given}}])
-    values = released("scores:flow", rated_turns, tmp_path)
-    assert values == [*map(float, range(39)), None]
+    assert released("scores:flow", rated_turns, tmp_path) == [*map(float, range(39)), None]
     negative = [-float(i) for i in range(1, 39)]
     assert released("-scores:flow", rated_turns, tmp_path)[1:] == [*negative, None]
     with pytest.raises(InputError, match="no scores 'flwo' of fed_turn; did you mean 'flow'"):
@@ -93,8 +92,7 @@ def test_figures_on_people_need_no_scores():
 
 
 def test_every_measure_of_a_column_is_that_of_its_definition():
-    rated = judged(RATINGS)
-    human = np.mean(RATINGS, axis=1)
+    rated, human = judged(RATINGS), np.mean(RATINGS, axis=1)
     values = list(human**2)
     by_measure = {name: measured(name, values, rated, "overall").value for name in MEASURES}
     assert by_measure["pearson"] == pytest.approx(np.corrcoef(values, human)[0, 1])

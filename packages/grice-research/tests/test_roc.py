@@ -54,8 +54,7 @@ def test_within_strata_what_only_knows_the_stratum_is_worth_nothing():
     labels = [1.0] * 9 + [0.0] + [0.0] * 9 + [1.0]
     rates, names = [0.9] * 10 + [0.1] * 10, ["a"] * 10 + ["b"] * 10
     assert roc_areas({"rate": rates}, labels).areas["rate"].value == pytest.approx(0.9)
-    area = roc_areas({"rate": rates}, labels, strata=names).areas["rate"]
-    assert area.value == 0.5
+    assert roc_areas({"rate": rates}, labels, strata=names).areas["rate"].value == 0.5
 
 
 @pytest.mark.parametrize(
@@ -69,8 +68,7 @@ def test_what_has_no_area_is_refused(values, labels, message):
 
 
 def test_a_lift_is_the_precision_of_the_first_tenth_over_the_rate():
-    labels = np.tile([1.0, 0, 0, 0, 0], 40)
-    rng = np.random.default_rng(0)
+    labels, rng = np.tile([1.0, 0, 0, 0, 0], 40), np.random.default_rng(0)
     half = labels * (rng.random(200) < 0.5) + rng.random(200) / 2
     scores = {"label": labels, "reversed": -labels, "half": half, "none": np.zeros(200)}
     read = review_lifts(scores, labels, groups=PERSONS, pairs=[("label", "none")])
@@ -89,14 +87,11 @@ def test_intervals_of_lifts_hold_the_lift_of_all():
     rng = np.random.default_rng(1)
 
     def drawn(persons):
-        manner = np.repeat(rng.normal(size=persons), 10)
-        score = manner + rng.normal(size=persons * 10)
+        score = np.repeat(rng.normal(size=persons), 10) + rng.normal(size=persons * 10)
         return score, (score + rng.normal(size=persons * 10) > 1.5).astype(float)
 
     score, labels = drawn(4000)
-    top = np.argsort(-score)[:4000]
-    truth = labels[top].mean() / labels.mean()
-    held = 0
+    truth, held = labels[np.argsort(-score)[:4000]].mean() / labels.mean(), 0
     for seed in range(60):
         score, labels = drawn(20)
         lift = review_lifts({"score": score}, labels, groups=PERSONS, seed=seed).lifts["score"]
@@ -106,8 +101,7 @@ def test_intervals_of_lifts_hold_the_lift_of_all():
 
 def test_random_orders_reach_as_far_as_they_do():
     labels = np.tile([1.0, 0, 0, 0], 50)
-    stated = lift_at_random(labels)
-    rng = np.random.default_rng(0)
+    stated, rng = lift_at_random(labels), np.random.default_rng(0)
     lifts = [rng.permutation(labels)[:20].mean() / 0.25 for _ in range(4000)]
     assert np.mean([stated.low <= lift <= stated.high for lift in lifts]) >= 0.95
     assert np.mean([stated.low < lift < stated.high for lift in lifts]) <= 0.96

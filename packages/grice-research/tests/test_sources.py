@@ -74,8 +74,7 @@ def left(folder):
 @pytest.mark.parametrize("as_url", [str, lambda path: path.as_uri(), lambda path: f"{path}/"])
 def test_a_set_comes_from_a_folder(mirror, as_url, tmp_path, capsys):
     folder = tmp_path / "data"
-    assert get(as_url(mirror), folder) == 0
-    assert left(folder) == sorted(FILES)
+    assert (get(as_url(mirror), folder), left(folder)) == (0, sorted(FILES))
     assert "all files are there (MIT)" in capsys.readouterr().out
     assert main(["data", "verify", "--data", str(folder)]) == 0
 
@@ -136,15 +135,13 @@ def test_the_list_and_errors_say_where_a_set_is_from_and_how_it_is_made(mirror, 
     message = capsys.readouterr().err
     for part in ("https://example.org/made", "rows of a table", "--from"):
         assert part in message
-    assert main(["data", "get"]) == 2
-    assert main(["data", "verify", "mad"]) == 2
+    assert (main(["data", "get"]), main(["data", "verify", "mad"])) == (2, 2)
     assert "did you mean 'made'" in capsys.readouterr().err
     assert main(["data"]) == 0
     assert "commit: not known as one" in capsys.readouterr().out
     assert main(["data", "list", "--json"]) == 0
     (row,) = map(json.loads, capsys.readouterr().out.splitlines())
-    assert row["name"] == "made"
-    assert set(row["files"]) == set(FILES)
+    assert (row["name"], set(row["files"])) == ("made", set(FILES))
 
 
 def test_every_rated_set_has_a_source():

@@ -12,8 +12,7 @@ TOPICS = ["music", "the garden", "trains", "old films", "bread", "the sea", "che
 
 @pytest.fixture
 def table(tmp_path):
-    rng = random.Random(0)
-    rows = ["id,history,reply,label"]
+    rng, rows = random.Random(0), ["id,history,reply,label"]
     for i in range(60):
         topic = rng.choice(TOPICS)
         reply = rng.choice([f"I love {topic} and could talk about it all day long.", "Not really."])

@@ -58,8 +58,7 @@ def test_the_models_that_ship_answer_every_sample_and_baselines_stand_beside(tas
         answers = task.predict(task.models(models), samples)
     assert len(answers) == len(samples)
     gold = [GOLD[task.name](sample) for sample in samples]
-    best = BEST[task.name]
-    rows = task.table(samples, gold)
+    best, rows = BEST[task.name], task.table(samples, gold)
     assert rows.pop("system")[best].value == 1
     assert all(row[best].value <= 1 for row in rows.values())
     table = task.table(samples, answers)
@@ -73,8 +72,7 @@ def test_the_models_that_ship_answer_every_sample_and_baselines_stand_beside(tas
 
 
 def test_links_are_the_same_if_half_of_their_characters_are():
-    assert _shared((0, 10), (0, 10)) == 1
-    assert _shared((0, 10), (5, 10)) == 0.5
+    assert (_shared((0, 10), (0, 10)), _shared((0, 10), (5, 10))) == (1, 0.5)
     assert _shared((0, 10), (10, 20)) == _shared((3, 3), (3, 3)) == 0
 
 

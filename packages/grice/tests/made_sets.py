@@ -14,8 +14,7 @@ SYSTEMS = ("Meena", "Human", "Mitsuku")
 
 def fed_turn(folder: Path, count: int = 40) -> Path:
     """Write turns whose overall rating rises with their length, two turns per dialogue."""
-    rng = random.Random(1)
-    lines = []
+    rng, lines = random.Random(1), []
     for i in range(count):
         length = 1 + i % 12
         reply = " ".join(rng.choice(WORDS) for _ in range(length))
@@ -31,8 +30,7 @@ def fed_turn(folder: Path, count: int = 40) -> Path:
 
 def fed_dialogue(folder: Path, count: int = 30) -> Path:
     """Write dialogues whose rating rises with the length of the user's turns."""
-    rng = random.Random(2)
-    lines = []
+    rng, lines = random.Random(2), []
     for i in range(count):
         length = 1 + i % 7
         texts = [" ".join(rng.choice(WORDS) for _ in range(n)) for n in (length, 3, length, 3)]

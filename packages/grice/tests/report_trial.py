@@ -133,8 +133,7 @@ def summary(*panels, conversations=1, skipped=0, problems=()):
 
 def write(path, items, *panels, title="Trial", skipped=0, problems=(), **rest):
     """Write a report of (conversation, scores) pairs and read it back."""
-    writer = ReportWriter(path, title=title, metrics=panels, **rest)
-    items = list(items)
+    writer, items = ReportWriter(path, title=title, metrics=panels, **rest), list(items)
     for conversation, scores in items:
         writer.add(conversation, scores)
     writer.close(summary(*panels, conversations=len(items), skipped=skipped, problems=problems))

@@ -128,8 +128,7 @@ def test_the_kind_and_the_scheme_of_the_documentation_work():
     names = {}
     exec(compile(python_blocks(DOCS / "plugins.md")[2], "plugins.md", "exec"), names)
     with ModelLoader(mode="exact", workers=1, cache=None) as models:
-        folder = names["length"]("4")
-        model = names["length_head"].open(folder, models)
+        model = names["length_head"].open(names["length"]("4"), models)
     assert isinstance(model, PairClassifier)
     assert model.classify([Pair((), "I do"), Pair((), "I do not like it")]) == [0.5, 1.0]
 
@@ -282,11 +281,9 @@ def test_the_key_of_the_support_bot_names_replies_of_its_log(key):
 
 @pytest.mark.parametrize("column", ["default", "small"])
 def test_the_page_of_the_support_bot_says_how_many_are_found_now(key, column):
-    bot = tool("support_bot")
-    page = (DOCS / "support-bot.md").read_text("utf-8")
+    bot, page = tool("support_bot"), (DOCS / "support-bot.md").read_text("utf-8")
     assert all(f"{row['conversation']} #{row['turn']}" in page for row in key)
-    place = list(bot.RUNS).index(column)
-    items = bot.order(bot.RUNS[column])
+    place, items = list(bot.RUNS).index(column), bot.order(bot.RUNS[column])
     flaws = {(row["conversation"], int(row["turn"])) for row in key}
     for first in (len(key), 20):
         (row,) = re.findall(rf"\| \*\*among the first {first}\*\* \| \|(.*)\|", page)

@@ -71,8 +71,7 @@ PROJECTS = {
 @pytest.mark.parametrize("name", PROJECTS)
 def test_all_have_one_version_and_require_each_other_in_it(name):
     """A wheel of another version would be refused by pip, not found out at run time."""
-    assert len(PROJECTS) == 5
-    assert PROJECTS[name]["version"] == grice.__version__
+    assert (len(PROJECTS), PROJECTS[name]["version"]) == (5, grice.__version__)
     assert PROJECTS[name]["requires-python"] == PROJECTS["grice"]["requires-python"]
     lists = [PROJECTS[name].get("dependencies", [])]
     lists += PROJECTS[name].get("optional-dependencies", {}).values()

@@ -24,8 +24,7 @@ def test_probabilities_are_those_of_the_formula_and_have_their_own_bits(values):
 
 @given(st.floats(0, 1))
 def test_log_odds_lead_back_to_the_probability(probability):
-    kept = min(max(probability, 1e-3), 1 - 1e-3)
-    odds = numeric.logit(probability, 1e-3)
+    kept, odds = min(max(probability, 1e-3), 1 - 1e-3), numeric.logit(probability, 1e-3)
     assert numeric.logits(np.array([probability]), 1e-3)[0] == pytest.approx(odds)
     assert numeric.logistic(np.array([odds]))[0] == pytest.approx(kept)
 

@@ -57,8 +57,7 @@ def test_a_file_appears_complete_or_what_was_there_stays(tmp_path):
 
     with pytest.raises(KeyboardInterrupt):
         write_lines(path, lines())
-    assert path.read_text() == "before"
-    assert leftovers(tmp_path) == []
+    assert (path.read_text(), leftovers(tmp_path)) == ("before", [])
 
 
 def test_a_replaced_file_keeps_its_permissions(tmp_path):
@@ -66,8 +65,7 @@ def test_a_replaced_file_keeps_its_permissions(tmp_path):
     path.write_text("before")
     path.chmod(0o600)
     write_text(path, "after")
-    assert path.read_text() == "after"
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert (path.read_text(), stat.S_IMODE(path.stat().st_mode)) == ("after", 0o600)
 
 
 def test_a_device_is_written_through(null):

@@ -33,8 +33,7 @@ def bench(monkeypatch, tmp_path):
 
 def doctor(differing=0, problems=()):
     tried = [{"metric": "relevance", "differing": differing}]
-    report = {"arrangements": tried, "problems": problems}
-    return CompletedProcess([], 0, json.dumps(report), "")
+    return CompletedProcess([], 0, json.dumps({"arrangements": tried, "problems": problems}), "")
 
 
 def write_scores(path, shift=0.0):

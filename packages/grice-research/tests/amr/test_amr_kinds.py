@@ -52,8 +52,7 @@ def test_changed_graphs_can_be_read_and_hold_each_variable_once(kind, seed):
             tree = read_graph(perturbed.conversation.turns[place].text)
             names = [node[0] for _, node in nodes(tree)]
             assert len(set(names)) == len(names)
-            used = re.findall(r":\S+ ([a-z]\d*)(?=[\s)])", written(tree))
-            assert set(used) <= set(names)
+            assert set(re.findall(r":\S+ ([a-z]\d*)(?=[\s)])", written(tree))) <= set(names)
 
 
 def test_a_contradiction_is_what_the_same_speaker_stated_before():
@@ -137,8 +136,7 @@ def test_the_command_takes_a_file_of_graphs(tmp_path, capsys):
     chat.write_text("".join(f"{turn.speaker}: {turn.text}\n" for turn in WHOLE.turns))
     words = ["perturb", str(chat), "--kind", "amr-coreference", "--resource", f"graphs={graphs}"]
     assert main(words) == 0
-    record = json.loads(capsys.readouterr().out)
-    assert "(" in record["meta"]["changes"][0]["after"]
+    assert "(" in json.loads(capsys.readouterr().out)["meta"]["changes"][0]["after"]
 
 
 class FakeParser:
@@ -170,8 +168,7 @@ def test_graphs_come_from_amrlib_and_go_back_to_words(monkeypatch, tmp_path, cap
     assert graphs("What no parser reads") is None
     assert sentences(GRAPHS["He hates the rain."]) == "said hate-01"
     models = Material((), {"graphs": graphs, "sentences": sentences})
-    perturbed = perturb(WHOLE, "amr-irrelevancy", material=models)
-    assert perturbed.changes[0].after.startswith("said ")
+    assert perturb(WHOLE, "amr-irrelevancy", material=models).changes[0].after.startswith("said ")
     chat = tmp_path / "chat.txt"
     chat.write_text("".join(f"{turn.speaker}: {turn.text}\n" for turn in WHOLE.turns))
     assert main(["perturb", str(chat), "--kind", "deam-amr"]) == 0

@@ -102,10 +102,8 @@ def test_folds_keep_groups_together():
 
 def test_sources_of_other_levels_are_not_told_apart():
     # Source 1 is all long replies and mostly good; inside each, length says nothing.
-    pairs = replies(400, seed=4)
-    rng = random.Random(3)
-    lengths = np.array([len(pair.right.split()) for pair in pairs])
-    sources = (lengths > 6).astype(np.int64)
+    pairs, rng = replies(400, seed=4), random.Random(3)
+    sources = (np.array([len(pair.right.split()) for pair in pairs]) > 6).astype(np.int64)
     labels = np.array([float(rng.random() < (0.8 if s else 0.2)) for s in sources])
     readings = read_replies(pairs, Bags())
     apart = fit_head(readings, labels, Penalty(vectors=100.0), sources=sources)
@@ -114,10 +112,8 @@ def test_sources_of_other_levels_are_not_told_apart():
 
 
 def test_a_trained_model_opens_by_its_folder_and_gives_what_was_fitted(tmp_path, exact_models):
-    data = labelled(replies(60), is_long)
-    folder = tmp_path / "mine"
-    report = train("engagement", data, exact_models, folder)
-    assert report.n == 60
+    data, folder = labelled(replies(60), is_long), tmp_path / "mine"
+    assert train("engagement", data, exact_models, folder).n == 60
     card = open_folder(folder).card
     assert card.settings["base"] == "builtin:engagement"
     assert [figure.measure for figure in card.quality] == ["spearman", "balanced accuracy"]
@@ -160,10 +156,8 @@ def test_a_metric_without_bounds_or_of_no_such_name_is_refused(tmp_path, exact_m
 
 def drawn(n=400, k=5, seed=0):
     rng = np.random.default_rng(seed)
-    x = rng.standard_normal((n, k))
-    truth = rng.standard_normal(k)
-    y = (rng.random(n) < 1 / (1 + np.exp(-(x @ truth + 0.5)))).astype(float)
-    return x, y
+    x, truth = rng.standard_normal((n, k)), rng.standard_normal(k)
+    return x, (rng.random(n) < 1 / (1 + np.exp(-(x @ truth + 0.5)))).astype(float)
 
 
 @pytest.mark.parametrize("ridge", [0.0, 0.01, 1.0, np.array([0, 0, 0, 0, 100])])

@@ -21,8 +21,7 @@ def test_a_table_of_labels_or_of_ratings_on_a_scale(tmp_path):
     labelled = labelled_replies(table(tmp_path, [*good(), "x,Really?,Yes.,"]))
     assert len(labelled.pairs) == 40  # all that have a label
     assert labelled.pairs[3].left == ("How was day 3?",)
-    assert labelled.labels[:2] == [0, 1]
-    assert len(set(labelled.groups)) == 40
+    assert (labelled.labels[:2], len(set(labelled.groups))) == ([0, 1], 40)
     assert labelled.says == ()
     rows = [f"r{i},Well {i}?,Yes {i}.,{1 + i % 5}" for i in range(40)]
     labelled = labelled_replies(table(tmp_path, rows), scale=(1, 5))
@@ -69,15 +68,13 @@ def talks(tmp_path, n=12, **meta):
 
 def test_the_label_of_a_conversation_goes_to_its_replies(tmp_path):
     labelled = labelled_replies(talks(tmp_path, label=lambda i: i % 2))
-    assert len(labelled.pairs) == 12 * 3
-    assert labelled.labels[:6] == [0, 0, 0, 1, 1, 1]
+    assert (len(labelled.pairs), labelled.labels[:6]) == (12 * 3, [0, 0, 0, 1, 1, 1])
     assert labelled.says == ("36 labels are those of whole conversations, copied to each reply",)
 
 
 def test_without_labels_each_reply_meets_one_of_another_conversation(tmp_path):
     labelled = true_and_false_replies(talks(tmp_path))
-    assert len(labelled.pairs) == 2 * 36
-    assert sum(labelled.labels) == 36
+    assert (len(labelled.pairs), sum(labelled.labels)) == (2 * 36, 36)
     for pair, label in zip(labelled.pairs, labelled.labels, strict=True):
         same = pair.left[-1].split()[0] == pair.right.split()[0]
         assert same == (label == 1)

@@ -35,8 +35,7 @@ def pairs(tmp_path):
 
 def _check_parity(system, pairs, out, values):
     """Compare the converted network with the trained one, from which a training goes on."""
-    checkpoint = out.with_name(f"{out.name}.training") / "checkpoint"
-    recipe = recipes()[system]
+    checkpoint, recipe = out.with_name(f"{out.name}.training") / "checkpoint", recipes()[system]
     stated = recipe.values([f"{n}={v}" for n, v in values.items()])
     learner = open_learner(recipe, checkpoint, stated)
     learner.network.eval()
@@ -80,15 +79,13 @@ def test_engagement_learns_from_labels_and_scores(pairs, tmp_path, capsys):
     words = ["score", str(chat), "-m", "engagement", "--engagement-model", f"file:{out}"]
     assert main([*words, "-o", "-"]) == 0
     scores = list(map(json.loads, capsys.readouterr().out.splitlines()))
-    value = [score["value"] for score in scores if score["metric"] == "engagement"][-1]
-    assert value > 0.5
+    assert [score["value"] for score in scores if score["metric"] == "engagement"][-1] > 0.5
 
 
 def test_a_network_is_taken_from_beside_its_encoder(tmp_path, capsys, monkeypatch):
     import torch
 
-    base = tiny.write_encoder(tmp_path / "bert", ["a b c"])
-    sizes = [32, 16, 8, 2]
+    base, sizes = tiny.write_encoder(tmp_path / "bert", ["a b c"]), [32, 16, 8, 2]
     layers = {
         f"any.{i}.{part}": torch.zeros((b, a) if part == "weight" else b)
         for i, (a, b) in enumerate(itertools.pairwise(sizes))
@@ -171,8 +168,7 @@ def test_ciders_classifiers_learn_and_find_links(triplets, tmp_path, capsys):
     texts = [triplets.read_text("utf-8")]
     for system in ("cider-relations", "cider-entailment"):
         base = tiny.write_encoder(tmp_path / f"{system}-roberta", texts, "Roberta")
-        out = tiny.train(system, triplets, base, capsys, epochs=8, **FAST)
-        tiny.add(out, system)
+        tiny.add(tiny.train(system, triplets, base, capsys, epochs=8, **FAST), system)
         capsys.readouterr()
     with ModelLoader(mode="exact", workers=1, cache=None) as models:
         classifier = models.load("model:cider-relations", PublishedReader)

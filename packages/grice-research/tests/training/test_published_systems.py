@@ -24,8 +24,7 @@ def deco(tmp_path_factory):
     ]  # fmt: skip
     path = tiny.json_lines(folder / "train.jsonl", rows)
     targets = [f"event1: PersonX {d}; event2: {tail}" for d in DEEDS for tail in TAILS.values()]
-    base = tiny.write_t5(folder / "t5", [*PROMPTS.values(), *targets * 9, *DEEDS], 500)
-    return path, base
+    return path, tiny.write_t5(folder / "t5", [*PROMPTS.values(), *targets * 9, *DEEDS], 500)
 
 
 def test_accents_extractor_learns_and_scores(deco, tmp_path, capsys):
@@ -105,11 +104,9 @@ def test_a_training_that_was_ended_goes_on_to_the_same_weights(deco, tmp_path, c
             raise SystemExit(run("ended"))
     capsys.readouterr()
     assert not (tmp_path / "ended").exists()
-    assert run("ended") == 0
-    assert curve() == whole
+    assert (run("ended"), curve()) == (0, whole)
     written = [(tmp_path / name / "model.bin").read_bytes() for name in ("ended", "whole")]
-    assert written[0] == written[1]
-    assert run("ended2", epochs=3) == 0
+    assert (written[0], run("ended2", epochs=3)) == (written[1], 0)
     (tmp_path / "ended2.training").rename(tmp_path / "other.training")
     assert run("other") == 2
     assert "other data or hyper-parameters" in capsys.readouterr().err
@@ -117,8 +114,7 @@ def test_a_training_that_was_ended_goes_on_to_the_same_weights(deco, tmp_path, c
 
 def test_another_family_is_refused_before_anything_is_written(deco, tmp_path, capsys):
     path, _ = deco
-    base = tiny.write_bart(tmp_path / "bart", ["a b c"])
-    out = tmp_path / "m"
+    base, out = tiny.write_bart(tmp_path / "bart", ["a b c"]), tmp_path / "m"
     assert main(tiny.command("accent", path, base, out)) == 2
     stderr = capsys.readouterr().err
     assert "accent starts from t5 (t5-base in the paper)" in stderr

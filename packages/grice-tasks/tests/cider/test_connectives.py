@@ -14,8 +14,7 @@ NOUNS = Nouns(frozenset({"room", "city"}), frozenset({"party", "cat"}), frozense
 
 def explicit_triples(text, *stretches):
     """Return what the connectives of a turn say; a stretch with a mark before it is a thing."""
-    joined = join_turns(Conversation("x", (Turn("", text),)))
-    places = []
+    joined, places = join_turns(Conversation("x", (Turn("", text),))), []
     for stretch in stretches:
         bare = stretch.removeprefix("*")
         start = text.index(bare)

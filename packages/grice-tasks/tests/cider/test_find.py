@@ -125,8 +125,7 @@ def test_conditions_on_links_hold(models):
 
 def test_conversations_read_together_have_the_links_that_they_have_alone(models):
     bus, empty = talk(*BUS), talk(name="empty")
-    broken = RecordError("no turns", file="talks.jsonl", line=2)
-    alone = links_in(bus, models)
+    broken, alone = RecordError("no turns", file="talks.jsonl", line=2), links_in(bus, models)
     first, second, third, *others = find_links([bus, broken, empty, *[bus] * 9], models)
     assert (first.links, second, third.links) == (alone, broken, [])
     assert [item.links for item in others] == [alone] * 9
@@ -156,8 +155,7 @@ def test_turns_get_the_states_of_the_conversation():
     joined = join_turns(bus)
     reading = read_texts([joined.text], FakeEncoder().hidden_states)[0]
     for (text, hidden), turn in zip(slices(reading, joined), bus.turns, strict=True):
-        assert text == turn.text
-        assert [text[a:b] for a, b in hidden.offsets] == text.split()
+        assert (text, [text[a:b] for a, b in hidden.offsets]) == (turn.text, text.split())
 
 
 def test_events_lose_their_subject_marks_and_the_connective_behind_them():

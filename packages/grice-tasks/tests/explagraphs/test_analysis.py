@@ -46,8 +46,7 @@ def test_negation_leaves_antonyms_out_and_leaks_need_stance_and_graph():
 
 @pytest.mark.parametrize("name", ["train", "dev"])
 def test_statistics_equal_the_recorded_ones(name, golden, graphs_folder):
-    stats = golden("explagraphs_stats")
-    samples = read_samples(graphs_folder / f"{name}.jsonl.gz")
+    stats, samples = golden("explagraphs_stats"), read_samples(graphs_folder / f"{name}.jsonl.gz")
     expected, statistics = stats["table3_recomputed"][name], shapes(samples)
     for part, key in (
         (statistics.concepts, "nodes"),
@@ -67,8 +66,7 @@ def test_statistics_equal_the_recorded_ones(name, golden, graphs_folder):
 
 
 def test_relations_and_leaks_equal_the_recorded_ones(golden, graphs_folder):
-    stats = golden("explagraphs_stats")
-    dev = read_samples(graphs_folder / "dev.jsonl.gz")
+    stats, dev = golden("explagraphs_stats"), read_samples(graphs_folder / "dev.jsonl.gz")
     both = [*read_samples(graphs_folder / "train.jsonl.gz"), *dev]
     for samples, key in ((dev, "relations_dev"), (both, "relations_train_dev")):
         shares, counts = negation_by_stance(samples), relations_by_stance(samples)

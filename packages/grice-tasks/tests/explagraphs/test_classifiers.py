@@ -97,8 +97,7 @@ def test_gated_measures_are_zero_behind_the_gate(classifiers):
     assert wrong[:2] == [0, 0]
     assert wrong[2] == right[2] > 0
     assert values("counter", GOOD, gate="structure") == right
-    many = "".join(f"(n{i}; is a; n{i + 1})" for i in range(10_000))
-    assert values("counter", many)[2] == 0
+    assert values("counter", "".join(f"(n{i}; is a; n{i + 1})" for i in range(10_000)))[2] == 0
 
 
 WORDS = ["zoos", "should", "be", "banned", "animals", "suffer", "not", "money!"]

@@ -186,8 +186,7 @@ def test_a_table_shows_baselines_and_parts_by_depth_and_linearity_of_the_gold_gr
     rows = score_table(samples, [RIGHT], name="gold")
     assert [row.name for row in rows] == ["gold", "nonsense", "polarity", "nonsense, polarity"]
     assert [row.measures["stca"].value for row in rows] == [1, 1, 1, 1]
-    assert [row.missing for row in rows] == [1] * 4
-    assert rows[0].measures["ged"].n == 1
+    assert ([row.missing for row in rows], rows[0].measures["ged"].n) == ([1] * 4, 1)
     fork = "(zoos; is a; place)(zoos; causes; harm)(harm; antonym of; banned)"
     samples = [ZOO, Sample("2", "All zoos", "They do harm.", "support", (fork,))]
     parts = score_parts(samples, [RIGHT, Prediction("2", "support", GOLD)])
@@ -232,8 +231,7 @@ def test_bertscore_computes_a_pair_once_and_a_folder_needs_its_layer(monkeypatch
             scores = [float(a == b) for a, b in zip(cands, refs, strict=True)]
             return [0.0] * len(scores), [0.0] * len(scores), scores
 
-    fake = SimpleNamespace(BERTScorer=FakeScorer)
-    monkeypatch.setitem(sys.modules, "bert_score", fake)
+    monkeypatch.setitem(sys.modules, "bert_score", SimpleNamespace(BERTScorer=FakeScorer))
     alike = bert_likeness()
     assert [alike("a", "a"), alike("a", "b"), alike("a", "a")] == [1, 0, 1]
     assert scored == [("a", "a"), ("a", "b")]

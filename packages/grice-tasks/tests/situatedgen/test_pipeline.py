@@ -245,8 +245,7 @@ def test_no_two_splits_share_the_keywords_of_a_sentence():
     dev = [pair("c", ("snow", "chile"), ("Kenya", "tea"))]
     test = [pair("d", ("Kenya", "coffee"), ("Y", "x"))]
     splits, left_out = keep_apart({"train": train, "dev": dev, "test": test})
-    assert splits == {"train": [], "dev": dev, "test": test}
-    assert left_out == 2
+    assert (splits, left_out) == ({"train": [], "dev": dev, "test": test}, 2)
 
 
 def test_a_benchmark_from_statements():

@@ -61,8 +61,7 @@ def test_each_fault_is_counted_with_its_reason(july, output, expected):
 
 def test_a_missing_output_counts_as_empty_and_a_foreign_one_is_refused(july):
     row = score_outputs([july], {}, name="x")[0]
-    assert row.measures["match_first"].value == 0
-    assert row.problems["no output"] == 1
+    assert (row.measures["match_first"].value, row.problems["no output"]) == (0, 1)
     with pytest.raises(InputError, match="no sample: other"):
         score_outputs([july], {"other": "x"}, name="x")
 

@@ -40,8 +40,7 @@ def test_selectors_see_the_logits_that_are_read_back(model):
 
     (chosen,) = model.decode(["i eat"], [third], stop="~", max_tokens=5)
     (read,) = model.read_logits(["i eat"], [chosen.text], lambda logits, ids: (logits, ids))
-    assert chosen.tokens == 5
-    assert np.stack(seen) == pytest.approx(read[0], abs=1e-3)
+    assert (chosen.tokens, np.stack(seen)) == (5, pytest.approx(read[0], abs=1e-3))
     assert read[1] == [third_word(logits) for logits in seen]
 
 
@@ -82,8 +81,7 @@ def test_samples_are_cached(folder, tmp_path):
 
 
 def test_tokens_are_drawn_by_their_probability():
-    logits = np.log(np.array([0.7, 0.2, 0.1], np.float32))
-    choose = Sampler(1.0, [0])
+    logits, choose = np.log(np.array([0.7, 0.2, 0.1], np.float32)), Sampler(1.0, [0])
     counts = np.bincount([choose(logits, ()) for _ in range(4000)], minlength=3) / 4000
     assert counts == pytest.approx([0.7, 0.2, 0.1], abs=0.03)
     quantiles = [sample_token(logits, number) for number in (0.0, 0.69, 0.71, 0.91, 1.0)]

@@ -69,8 +69,7 @@ def test_replies_stand_side_by_side_with_their_scores(place, guide, monkeypatch,
 
 
 def test_without_a_guide_the_model_talks_alone_and_only_when_asked(place, monkeypatch, capsys):
-    assert chat(place, monkeypatch, "\n  \n") == 0
-    assert capsys.readouterr().out == ""
+    assert (chat(place, monkeypatch, "\n  \n"), capsys.readouterr().out) == (0, "")
     assert chat(place, monkeypatch, "i eat\n", "--json") == 0
     assert "guided" not in json.loads(capsys.readouterr().out)
 

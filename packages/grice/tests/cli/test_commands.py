@@ -26,8 +26,7 @@ EXAMPLES = ROOT / "examples"
 @pytest.fixture
 def chat(tmp_path):
     pets = ["Do you have any pets?", "Yes, two cats and a parrot.", "What is the parrot called?"]
-    exam = ["How was the exam?", "The moon is made of old shoes."]
-    path = tmp_path / "chat.jsonl"
+    exam, path = ["How was the exam?", "The moon is made of old shoes."], tmp_path / "chat.jsonl"
     talks = [{"id": f"t{i}", "turns": turns} for i, turns in enumerate((pets, exam))]
     path.write_text("".join(json.dumps(talk) + "\n" for talk in talks))
     return path
@@ -257,8 +256,7 @@ def test_an_interrupt_while_modules_are_imported_ends_quietly():
     ["calibrate", "{chat}", "{chat}", "-o", "{chat}"],
 ])  # fmt: skip
 def test_no_command_writes_over_what_it_reads(chat, tmp_path, capsys, words):
-    before = chat.read_bytes()
-    link = tmp_path / "link.jsonl"
+    before, link = chat.read_bytes(), tmp_path / "link.jsonl"
     link.symlink_to(chat)
     places = {"{chat}": str(chat), "{folder}": str(tmp_path), "{link}": str(link)}
     assert main([places.get(word, word) for word in words]) == 2
@@ -268,8 +266,7 @@ def test_no_command_writes_over_what_it_reads(chat, tmp_path, capsys, words):
 
 @pytest.mark.filterwarnings("default")
 def test_a_cache_that_cannot_be_used_is_said_in_one_line(chat, tmp_path, capsys):
-    words = ["score", str(chat), "-m", "log_length", "--cache", str(chat / "below")]
-    assert main(words) == 0
+    assert main(["score", str(chat), "-m", "log_length", "--cache", str(chat / "below")]) == 0
     shown = capsys.readouterr()
     assert len(scores_in(shown.out)) == 5
     [warning] = [line for line in shown.err.splitlines() if "ignored" in line]

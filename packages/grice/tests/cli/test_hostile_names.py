@@ -118,8 +118,7 @@ PAGES = {
 @pytest.fixture(scope="module")
 def made(files, tmp_path_factory):
     """Return the pages by name."""
-    folder = tmp_path_factory.mktemp("made")
-    pages = {}
+    folder, pages = tmp_path_factory.mktemp("made"), {}
     for name, command in PAGES.items():
         pages[name] = folder / f"{name}.html"
         places = {**files, "page": pages[name], "out": folder / f"{name}.jsonl"}

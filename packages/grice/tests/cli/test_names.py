@@ -108,8 +108,7 @@ def test_an_option_of_a_metric_that_is_not_asked_for_is_refused(talks, capsys):
      ["kb", "find", "tea", "-q"]],
 )  # fmt: skip
 def test_quiet_stands_before_or_behind_any_command_and_action(talks, capsys, words):
-    assert main(words) == 0
-    assert capsys.readouterr().err == ""
+    assert (main(words), capsys.readouterr().err) == (0, "")
 
 
 def test_a_dash_is_standard_output_in_every_command(talks, capfdbinary):
@@ -127,9 +126,7 @@ def test_the_help_lists_every_command_once_under_the_heading_of_its_group(capsys
     with pytest.raises(SystemExit):
         main(["--help"])
     page = capsys.readouterr().out
-    listed = re.findall(r"^  ([a-z][a-z-]*)  ", page, re.MULTILINE)
-    assert sorted(listed) == list(find_commands())
+    assert sorted(re.findall(r"^  ([a-z][a-z-]*)  ", page, re.MULTILINE)) == list(find_commands())
     headings = re.findall(r"^([a-z].*):$", page, re.MULTILINE)
-    assert headings[:5] == list(COMMANDS)
-    assert headings[-1] == "options"
+    assert (headings[:5], headings[-1]) == (list(COMMANDS), "options")
     assert set(headings[5:-1]) <= {"grice-annotate", "grice-research", "grice-tasks"}

@@ -61,8 +61,7 @@ def test_of_a_sample_the_conversations_are_counted(chat, capsys, tmp_path):
     assert summary["conversations"] == 7
     assert summary["sample"] == {"conversations": 7, "of": 40, "seed": 0}
     first = out.read_text()
-    assert main(command) == 0
-    assert out.read_text() == first
+    assert (main(command), out.read_text()) == (0, first)
     assert main([*command, "--seed", "1"]) == 0
     assert out.read_text() != first
 

@@ -143,8 +143,7 @@ def test_files_are_searched(home, tmp_path, folder, repository, file, is_found, 
         (tmp_path / repository / ".git").mkdir()
     path = tmp_path / file / "grice.toml"
     path.write_text('metrics = ["turn_count"]\n')
-    found = [settings.file for settings in find_settings(tmp_path / folder)]
-    assert found == [path] * is_found
+    assert [settings.file for settings in find_settings(tmp_path / folder)] == [path] * is_found
 
 
 def test_a_plugin_comes_from_the_user_alone(project, own, capsys, monkeypatch):
@@ -261,8 +260,7 @@ def test_a_file_of_another_user_is_refused(project, own, capsys, monkeypatch, pa
     with monkeypatch.context() as patched:
         someone_else(patched, part)
         user = os.geteuid()
-        message = f"belongs to user {user + 1}, and the command runs as user {user}"
-        assert message in refused(capsys)
+        assert f"belongs to user {user + 1}, and the command runs as user {user}" in refused(capsys)
         (project / "grice.toml").unlink()
         (project / "pyproject.toml").write_text("[tool.ruff]\nline-length = 100\n")
         assert scored(capsys, "-m", "log_length")[0] == {"log_length"}, "it has no options"

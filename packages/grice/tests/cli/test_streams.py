@@ -97,6 +97,5 @@ def test_a_full_disk_is_named(words, name):
 @pytest.mark.parametrize("more", [[], ["--json"]])
 def test_a_check_that_nobody_reads_fails_all_the_same(words, name, more, gone):
     assert main(words[3:]) == 0
-    command = [*words[:3], "gate", words[-1], "--min", "log_length=9", *more]
-    done = run(command, stdout=gone)
+    done = run([*words[:3], "gate", words[-1], "--min", "log_length=9", *more], stdout=gone)
     assert (done.returncode, b"fault" in done.stderr) == (1, False)

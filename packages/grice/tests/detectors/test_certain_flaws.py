@@ -144,8 +144,7 @@ def test_a_reply_in_no_language_of_its_user_is_found(texts, turns):
 
 
 def test_a_reply_in_another_language_needs_a_turn_of_the_user_before_it():
-    opening = Conversation("talk", tuple(reversed(talk(GERMAN, ENGLISH).turns)))
-    assert certain_flaws(opening) == []
+    assert certain_flaws(Conversation("talk", tuple(reversed(talk(GERMAN, ENGLISH).turns)))) == []
 
 
 def test_a_turn_that_its_speaker_goes_on_with_is_not_cut_off():
@@ -167,8 +166,7 @@ HOSTILE = [
 
 @pytest.mark.parametrize("piece", HOSTILE)
 def test_a_long_text_of_anything_takes_no_time(piece):
-    long = piece * (300_000 // len(piece))
-    start = time.process_time()
+    long, start = piece * (300_000 // len(piece)), time.process_time()
     certain_flaws(talk(ENGLISH, long, long, "{{name}} " + long))
     assert time.process_time() - start < 1
 

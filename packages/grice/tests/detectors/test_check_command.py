@@ -36,8 +36,7 @@ def logs(tmp_path, monkeypatch):
 
 
 def run(capsys, *words):
-    status = main(["check", "--quiet", *words])
-    return status, capsys.readouterr().out
+    return main(["check", "--quiet", *words]), capsys.readouterr().out
 
 
 def talk(*texts, name="talk"):
@@ -69,8 +68,7 @@ def test_the_exit_status_is_0_without_a_finding_and_2_for_wrong_use(logs, capsys
 
 
 def test_rules_are_selected_by_code_beginning_name_and_precision():
-    default = {rule.code for rule in selected(ALL)}
-    assert default == {rule.code for rule in ALL if rule.is_default}
+    assert {rule.code for rule in selected(ALL)} == {rule.code for rule in ALL if rule.is_default}
     chosen = [rule.code for rule in selected(ALL, ["t10", "raw-html"], ["T102", "cut-off"])]
     assert chosen == ["T101", "T103", "T104", "T105", "T106", "T107"]
     certain = selected(ALL, min_confidence=0.99)
@@ -152,8 +150,7 @@ def test_sarif_has_the_fields_that_its_schema_demands(logs, capsys):
 
 
 def test_junit_has_a_case_for_each_rule(logs, capsys):
-    root = ElementTree.fromstring(run(capsys, logs, "--format", "junit")[1])
-    (suite,) = root
+    (suite,) = ElementTree.fromstring(run(capsys, logs, "--format", "junit")[1])
     failed = {case.get("name"): case[0].text for case in suite if len(case)}
     assert suite.get("tests") == str(len(suite)) == str(len(selected(ALL)))
     assert suite.get("failures") == str(len(failed)) == "2"

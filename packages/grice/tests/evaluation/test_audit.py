@@ -65,8 +65,7 @@ def test_a_judge_like_people_agrees_and_is_not_moved(ways):
     result = audited(right, written=lambda text: next(turns)(text))
     [row], [usage] = result.metrics, result.usage
     assert (usage.repeated, usage.unanswered) == ({}, {})
-    assert row.spearman.value == pytest.approx(1.0)
-    assert row.padding.value == 0.0
+    assert (row.spearman.value, row.padding.value) == (pytest.approx(1.0), 0.0)
     assert all(effect.raised == 0 for effect in row.injections)
     assert (row.same.value, row.own.value, row.deviation) == (1.0, 1.0, 0.0)
 
@@ -101,12 +100,10 @@ def test_an_audit_begins_with_what_it_sends_and_ends_with_a_verdict(tmp_path, ca
     words = ["-m", "judge_relevance", "--items", "10", "--repeats", "2"]
     file = tmp_path / "audit.json"
     with StubEndpoint(gullible) as server:
-        assert main(["audit", server.model, "--dry-run"]) == 0
-        assert server.requests == []
+        assert (main(["audit", server.model, "--dry-run"]), server.requests) == (0, [])
         assert "2,400 requests" in capsys.readouterr().out
         assert main(["audit", server.model, *words]) == 0
-        sent = len(server.requests)
-        shown = capsys.readouterr()
+        sent, shown = len(server.requests), capsys.readouterr()
         assert main(["audit", server.model, *words, "-o", str(file), "--json"]) == 0
         assert len(server.requests) == sent
         again = capsys.readouterr()

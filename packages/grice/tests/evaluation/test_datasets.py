@@ -77,8 +77,7 @@ def test_the_data_folder_is_the_stated_one_before_that_of_the_variable(tmp_path,
     other = tmp_path / "other"
     other.mkdir()
     monkeypatch.setenv("GRICE_DATA", str(other))
-    assert data_folder(tmp_path) == tmp_path
-    assert data_folder() == other
+    assert (data_folder(tmp_path), data_folder()) == (tmp_path, other)
     with pytest.raises(InputError, match="not a folder"):
         data_folder(tmp_path / "nowhere")
 

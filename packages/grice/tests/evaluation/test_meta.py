@@ -56,8 +56,7 @@ def test_a_metric_that_follows_the_ratings_stands_above_noise_with_its_interval(
     assert best.spearman.value > 0.9
     assert best.spearman.low < best.spearman.value < best.spearman.high
     assert "jackknife over conversations" in best.spearman.method
-    assert best.cluster == 1
-    assert row(block, "noise").cluster == 2
+    assert (best.cluster, row(block, "noise").cluster) == (1, 2)
 
 
 def test_tails_too_heavy_for_pearson_are_named_wherever_the_table_goes(turns):
@@ -104,16 +103,13 @@ def test_failed_items_are_left_out_and_abstained_ones_keep_the_neutral_value(tur
     assert scored_column.values[:4] == (None, 0.5, None, 3.0)
     assert (scored_column.abstained, scored_column.failed, scored_column.missing) == (1, 1, 1)
     block = evaluated(turns, scored_column, column("length", lengths(turns)))
-    assert row(block, "m").n == 38
-    assert row(block, "length").n == 40
+    assert (row(block, "m").n, row(block, "length").n) == (38, 40)
 
 
 def test_scores_of_replies_become_one_of_their_conversation(dialogues, tmp_path):
-    item = dialogues.items[0].conversation
-    values = enumerate((9.0, 0.2, 9.0, 0.6))
+    item, values = dialogues.items[0].conversation, enumerate((9.0, 0.2, 9.0, 0.6))
     rows = [score_files.line(item.id, turn, value, "m") for turn, value in values]
-    table = read_table(score_files.write(tmp_path / "m.jsonl", rows))
-    scored_column = table.column("m", dialogues)
+    scored_column = read_table(score_files.write(tmp_path / "m.jsonl", rows)).column("m", dialogues)
     assert scored_column.values[0] == pytest.approx(0.4)  # turns of the user are not judged
 
 
@@ -135,8 +131,7 @@ def test_two_systems_are_not_taken_for_a_correlation(dialogues):
     between = system_row.system_spearman
     assert (abs(between.value), between.low, between.high) == (1, -1, 1)
     *_, line = csv.DictReader(io.StringIO(as_csv([block])))
-    assert line["level"] == "system"
-    assert float(line["accuracy"]) == system_row.accuracy.value
+    assert (line["level"], float(line["accuracy"])) == ("system", system_row.accuracy.value)
 
 
 def test_sets_that_share_conversations_are_named(turns):
@@ -209,8 +204,7 @@ def test_scores_of_an_earlier_run_are_taken_from_a_file(tmp_path, capsys):
     rows = {row["metric"]: row for row in block["rows"]}
     assert rows["theirs"]["spearman"]["value"] == rows["log_length"]["spearman"]["value"]
     assert rows["theirs"]["missing"] == 0
-    several = [*words[:3], "fed_dialogue", *words[3:], "--scores", str(scores)]
-    assert main(several) == 2
+    assert main([*words[:3], "fed_dialogue", *words[3:], "--scores", str(scores)]) == 2
     assert f"--scores SET={scores}" in " ".join(capsys.readouterr().err.split())
 
 
@@ -244,9 +238,7 @@ def test_floors_give_the_known_correlations_on_published_sets(data_folder, name,
     # ranks where no reply is empty.
     rated = load_rated(known_sets()[name], data_folder)
     with load(*golden) as grader:
-        talks = [item.conversation for item in rated.items]
-        table = score_table(grader, grader.signatures, talks)
-    columns = [table.column(floor, rated) for floor in golden]
-    block = evaluate(rated, rated.set.default, columns)
+        table = score_table(grader, grader.signatures, [item.conversation for item in rated.items])
+    block = evaluate(rated, rated.set.default, [table.column(floor, rated) for floor in golden])
     for metric_row in block.rows:
         assert metric_row.spearman.value == pytest.approx(golden[metric_row.metric], abs=5e-5)

@@ -50,8 +50,7 @@ def test_perturb_prints_the_share_of_broken_conversations_that_score_lower(tmp_p
     block = json.loads(capsys.readouterr().out)
     assert block["pairs"] == 12
     assert block["sources"] == 6, "the ids of records may be the same"
-    rows = {row["metric"]: row for row in block["rows"]}
-    count = rows["turn_count"]
+    count = {row["metric"]: row for row in block["rows"]}["turn_count"]
     assert set(count["kinds"]) == {EVERY, "half-swap", "turn-order"}
     share = count["kinds"]["half-swap"]
     assert (share["value"], share["n"], count["ties"]) == (0.5, 6, 1.0)
@@ -72,8 +71,7 @@ def test_trivial_baselines_get_the_recomputed_shares_of_every_kind(golden, data_
         turns = tuple(Turn("AB"[i % 2], text) for i, text in enumerate([*context, reply]))
         return Conversation(name, turns, targets=(len(context),))
 
-    expected = golden("robust_pairs_golden")["values"]
-    pairs = []
+    expected, pairs = golden("robust_pairs_golden")["values"], []
     with gzip.open(data_folder / "rated" / "robust_turn_pairs.jsonl.gz", "rt") as file:
         for number, row in enumerate(map(json.loads, file)):
             texts = row["context"], row["response"]

@@ -62,8 +62,7 @@ def test_replies_of_one_conversation_count_as_one_cluster(tmp_path):
     labels, out = files(tmp_path, ratings, scores, range(20))
     rows = [{**row, "turn": turn} for row in rows_of(labels) for turn in range(3)]
     result = estimate(write(tmp_path / "l", rows), out)
-    assert result.labels_only.groups == 20
-    assert result.labels_only.n == 60
+    assert (result.labels_only.groups, result.labels_only.n) == (20, 60)
     assert result.metrics[0].mean.groups == 20
 
 
@@ -112,8 +111,7 @@ def rated(tmp_path, n=80, *, seed=0, names=("relevance", "commonsense")):
 
 
 def test_a_map_rises_and_a_band_is_narrower_than_the_scale(tmp_path):
-    calibration = calibrate(*rated(tmp_path), scale=(1, 5))
-    relevance, commonsense = calibration.maps
+    relevance, commonsense = calibrate(*rated(tmp_path), scale=(1, 5)).maps
     assert (relevance.metric, commonsense.metric) == ("relevance", "commonsense")
     assert list(relevance.map.ratings) == sorted(relevance.map.ratings)
     assert relevance.map.ratings[-1] - relevance.map.ratings[0] > 2
@@ -137,8 +135,7 @@ def test_whole_conversations_take_the_mean_of_their_replies(tmp_path):
 
 
 def test_what_was_not_judged_gets_no_rating(tmp_path):
-    files = rated(tmp_path, 40)
-    calibration = calibrate(*files, metrics=["relevance"], scale=(1, 5))
+    calibration = calibrate(*rated(tmp_path, 40), metrics=["relevance"], scale=(1, 5))
     rows = [line("x", 1, 0.5, status="abstained"), line("y", 1, None, status="failed")]
     predictions = list(apply(calibration, write(tmp_path / "new", rows)))
     given = [(predicted.status, predicted.value, predicted.low) for predicted in predictions]

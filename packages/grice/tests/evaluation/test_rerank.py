@@ -68,8 +68,7 @@ def test_vetoed_candidates_follow_the_others_and_empty_ones_follow_these(grader)
 ])  # fmt: skip
 def test_a_metric_counts_if_it_judges_some_and_fails_on_none(grader, candidates, value, left_out):
     item = ranked(grader, *candidates)
-    assert item.left_out == left_out
-    assert item.best.value == pytest.approx(value)
+    assert (item.left_out, item.best.value) == (left_out, pytest.approx(value))
 
 
 @pytest.mark.parametrize(("candidates", "best"), [
@@ -83,8 +82,7 @@ def test_of_equal_candidates_the_first_of_the_record_is_best(grader, candidates,
 @pytest.mark.parametrize("turns", [("Hello.",), ("Hello.", "0 0"), ("a", "b", "c")])
 def test_who_did_not_speak_last_answers(grader, turns):
     [item] = rerank([context("0.1 0.2", turns=turns)], grader.scorer)
-    places = {(score.conversation, score.turn) for score in item.best.scores}
-    assert places == {("c", len(turns))}
+    assert {(score.conversation, score.turn) for score in item.best.scores} == {("c", len(turns))}
     assert item.meta == {"kept": 1}
 
 
@@ -140,8 +138,7 @@ GOOD, BAD = candidate("Four words are here.", 0.8, one=0.8), candidate("Two word
 
 
 def test_the_best_and_the_worst_make_a_pair_as_trainers_read_it():
-    middle = candidate("Between.", 0.5, one=0.5)
-    [pair] = preferences([ranking(GOOD, middle, BAD)], Counter())
+    [pair] = preferences([ranking(GOOD, candidate("Between.", 0.5, one=0.5), BAD)], Counter())
     assert pair.chosen == [{"role": "assistant", "content": "Four words are here."}]
     assert pair.rejected == [{"role": "assistant", "content": "Two words."}]
     assert pair.margin == pytest.approx(0.7)

@@ -38,8 +38,7 @@ def test_the_worst_reply_comes_first_with_its_words():
     assert (first.rank, first.turn, first.flaw, first.metric) == (1, 3, "repeats", "repetition")
     quoted = first.words, first.before, first.reply
     assert quoted == (("In Leeds",), "Do you like it?", "In Leeds.")
-    assert first.reason == "repeats turn 1 (cosine 1.00)"
-    assert second.turn == 1
+    assert (first.reason, second.turn) == ("repeats turn 1 (cosine 1.00)", 1)
     assert second.flaw == "none"
     assert 0 < second.probability < first.probability < 1
 
@@ -88,8 +87,7 @@ def test_where_there_are_too_many_some_of_each_rule_are_listed():
 
 @pytest.mark.parametrize(("plain", "listed"), [(2, 1), (3, 10)])
 def test_a_finding_of_nearly_all_replies_of_a_log_is_listed_once(plain, listed):
-    data = [f'{{"say": {i}}}' for i in range(10)]
-    talk, scores = texted(*data, *["Yes, of course."] * plain)
+    talk, scores = texted(*[f'{{"say": {i}}}' for i in range(10)], *["Yes, of course."] * plain)
     result = reviewed(*scores, talk=talk)
     certain = [item for item in result.items if item.findings]
     assert len(certain) == listed
@@ -141,8 +139,7 @@ def test_no_feature_counts_against_a_reply_by_a_high_value():
 def test_a_metric_of_conversations_speaks_against_the_turns_that_its_evidence_names():
     complaint = FeatureEvidence("the user complains in the next turn", 1.0, span=Span(4, 0, 12))
     whole = scored(None, "user_frustration", 0.5, TurnEvidence(3, -1.0), complaint, reason="other")
-    scores = [scored(turn, "relevance", 0.5) for turn in (1, 3)]
-    first, second = reviewed(*scores, whole).items
+    first, second = reviewed(*[scored(turn, "relevance", 0.5) for turn in (1, 3)], whole).items
     reason = "the user complains in the next turn"
     assert (first.turn, first.flaw, first.reason) == (3, "user objects", reason)
     assert (first.metric, first.value, first.words) == ("user_frustration", 0.0, ("You said so.",))
@@ -164,15 +161,13 @@ def test_what_abstained_failed_or_was_not_run_says_nothing():
     for status, value in (("abstained", 0.5), ("failed", None)):
         silent = scored(3, "repetition", value, status=status)
         beside = reviewed(scored(3, "relevance", 0.2), silent).items[0]
-        assert beside.probability == alone.probability
-        assert beside.effects == alone.effects
+        assert (beside.probability, beside.effects) == (alone.probability, alone.effects)
 
 
 def test_it_says_what_it_rests_on_and_what_is_missing():
     result = reviewed(scored(3, "relevance", 0.2), scored(1, "relevance", 0.2))
     used = dict(result.witnesses)
-    assert used.pop("relevance") == 2
-    assert set(used.values()) == {0}
+    assert (used.pop("relevance"), set(used.values())) == (2, {0})
     assert "relevance" not in result.missing
     assert result.missing == ("repetition", "sensibleness", "user_frustration", "likelihood")
     assert result.unused == ()

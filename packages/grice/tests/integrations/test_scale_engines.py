@@ -64,8 +64,7 @@ def test_what_an_earlier_run_finished_is_not_scored_again(chats, tmp_path):
 def test_a_file_that_cannot_be_read_is_said_and_leaves_no_shard(tmp_path):
     (tmp_path / "odd.bin").write_bytes(b"nothing of the kind")
     [task], _ = planned([tmp_path / "odd.bin"], tmp_path / "out", GRADING)
-    shard = score_shard(task)
-    assert "no format recognised" in shard.problem
+    assert "no format recognised" in score_shard(task).problem
     assert not list((tmp_path / "out").iterdir())
 
 
@@ -269,8 +268,7 @@ def test_the_password_of_a_url_is_not_shown(here, tmp_path, capsys):
     assert main(["score", urls[0] + ".gz", *words]) == 2
     on_engine = ["score", urls[0], "-m", "log_length", "--engine", "dask"]
     for way in ([], ["--json"]):
-        store = f"memory://ann:secret@out{len(way)}"
-        assert main([*on_engine, "-o", store, *way]) in (0, 4)
+        assert main([*on_engine, "-o", f"memory://ann:secret@out{len(way)}", *way]) in (0, 4)
     fsspec.filesystem("memory").store.clear()
     shown = [*capsys.readouterr(), *(path.read_text() for path in tmp_path.iterdir())]
     assert sum("memory://[hidden]@bucket/a.jsonl?[hidden]" in text for text in shown) >= 3

@@ -153,16 +153,14 @@ def test_inspect_keeps_what_abstained_out_of_means(monkeypatch):
         class output:  # noqa: N801 - a field
             completion = ""
 
-    score = asyncio.run(module.grice_scorer("relevance")(State, None))
-    assert math.isnan(score.value["relevance"])
+    assert math.isnan(asyncio.run(module.grice_scorer("relevance")(State, None)).value["relevance"])
 
 
 def test_scout_scans_a_transcript():
     module = library("inspect_scout")
 
     class Transcript:
-        transcript_id = "t"
-        messages = chat_messages(GARDEN)
+        transcript_id, messages = "t", chat_messages(GARDEN)
 
     result = asyncio.run(module.grice_scanner("relevance")(Transcript))
     assert result.value == {"relevance": Evaluator("relevance").conversation(GARDEN)[0].value}
@@ -196,8 +194,7 @@ def test_mlflow_gets_a_feedback_for_each_metric(tmp_path, monkeypatch):
     chat(GARDEN[:1])
     chat(GARDEN[:3])
     mlflow.flush_trace_async_logging()
-    traces = mlflow.search_traces(return_type="list")
-    grade = module.grice_scorer("relevance")
+    traces, grade = mlflow.search_traces(return_type="list"), module.grice_scorer("relevance")
     assert grade.is_session_level_scorer
     [feedback] = grade.run(session=traces)
     assert feedback.name == "relevance"

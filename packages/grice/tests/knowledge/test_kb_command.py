@@ -28,8 +28,7 @@ def workplace(tmp_path, monkeypatch):
 @pytest.fixture
 def grice(capsys):
     def running(*words):
-        status = main(list(words))
-        captured = capsys.readouterr()
+        status, captured = main(list(words)), capsys.readouterr()
         assert max((len(line) for line in captured.out.splitlines()), default=0) <= 80 or (
             "--json" in words
         )
@@ -124,8 +123,7 @@ def test_knowledge_moves_the_scores_it_touches_and_no_others(grice, workplace, t
     happy = next(triple for triple in triples if "happy" in triple["tail"])
     own("my.tsv", sings, (happy["head"], happy["relation"], happy["tail"], "a dream"))
 
-    encoded = []
-    real = EmbeddedEncoder._forward
+    encoded, real = [], EmbeddedEncoder._forward
 
     def watched(self, texts, use):
         encoded.extend(texts)

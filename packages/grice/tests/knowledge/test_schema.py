@@ -59,8 +59,7 @@ def test_unknown_names_are_met_with_the_nearest_known():
     ("the material is so abstract", "the material is so abstract"), ("", ""),
 ])  # fmt: skip
 def test_events_become_clauses_with_pronouns(event, clause):
-    assert event_text(event) == clause
-    assert head_text("earthquake") == "earthquake"
+    assert (event_text(event), head_text("earthquake")) == (clause, "earthquake")
 
 
 @pytest.mark.parametrize(("relation", "wordings", "clause"), [
@@ -82,5 +81,4 @@ def test_fragments_and_clauses_of_one_event_read_alike(relation, wordings, claus
 @given(st.text(), st.sampled_from(sorted(ATOMIC.relations)))
 def test_any_text_gets_a_wording_without_outer_blanks(text, relation):
     for wording in (event_text(text), head_text(text), tail_text(text, ATOMIC[relation])):
-        assert wording == wording.strip()
-        assert bool(wording) == bool(text.strip())
+        assert (wording, bool(wording)) == (wording.strip(), bool(text.strip()))

@@ -28,8 +28,7 @@ def test_the_turn_that_breaks_the_thread_is_named():
     [score] = judge(conversation("Hi.", "Hello.", "", "odd", "Fine."))
     assert score.value == 0.4
     [evidence] = score.evidence
-    assert evidence.turn == 3
-    assert evidence.effect == pytest.approx(-0.7)
+    assert (evidence.turn, evidence.effect) == (3, pytest.approx(-0.7))
     assert score.reason == "turn {turn} is 0.70 below the median turn"
 
 

@@ -141,14 +141,12 @@ def talk(count):
 def test_a_conversation_is_read_the_same_whatever_is_read_beside_it(encoder):
     head = head_of(encoder)
     [alone] = head.read([talk(7)])
-    assert head_of(encoder).read([talk(12), talk(7)])[1] == alone
-    assert len(alone[1]) == 7
+    assert (head_of(encoder).read([talk(12), talk(7)])[1], len(alone[1])) == (alone, 7)
     assert head.read([Dialogue((), ())]) == [(0.5, ())]
 
 
 def test_a_long_conversation_is_read_in_stretches(encoder):
-    head = head_of(encoder)
-    long = talk(400)
+    head, long = head_of(encoder), talk(400)
     [(_, turns)] = head.read([long])
     [(_, first)] = head.read([Dialogue(long.speakers[:300], long.texts[:300])])
     assert len(turns) == 400

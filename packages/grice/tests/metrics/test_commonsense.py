@@ -105,13 +105,11 @@ def test_triples_carry_their_places_and_the_nearest_known_tail():
 
 
 def test_the_extractor_is_given_the_options_and_the_turn_before():
-    extractor = Extractor()
-    reply = response("I sleep.", "We eat.", "I run.", speakers="ABA")
+    extractor, reply = Extractor(), response("I sleep.", "We eat.", "I run.", speakers="ABA")
     judge([reply], extractor=extractor)
     judge([reply], extractor=extractor, scope="pair", min_confidence=0.9)
     ([exchange], kinds, least), (_, pair, high) = extractor.asked
-    assert exchange.reply == "I sleep."
-    assert exchange.previous == "I run."
+    assert (exchange.reply, exchange.previous) == ("I sleep.", "I run.")
     assert (kinds, least, pair, high) == (("single", "pair"), 0.5, ("pair",), 0.9)
 
 
@@ -179,8 +177,7 @@ def test_the_nearest_of_the_generated_tails_is_the_evidence(exact_models):
     tired = Triple("PersonX is tired", "xWant", "PersonX wants to sleep")
     encoder = exact_models.load("builtin:encoder")
     (near,) = nearest_known([tired], Tails("to eat", "to sleep"), encoder)
-    assert near.tail == "to sleep"
-    assert near.tail_similarity == pytest.approx(1.0, abs=1e-3)
+    assert (near.tail, near.tail_similarity) == ("to sleep", pytest.approx(1.0, abs=1e-3))
     assert nearest_known([tired], Tails(), encoder) == [None]
     assert nearest_known([], Tails("to eat"), encoder) == []
 

@@ -51,8 +51,7 @@ def test_what_a_reply_holds_stays_inside_of_the_data(injection):
     assert json.loads(user)["reply"] == reply
     assert "hello" not in system
     assert not set("<>|") & set(user)
-    hidden = [letter for letter in user if unicodedata.category(letter)[0] == "C"]
-    assert set(hidden) <= {"\n"}
+    assert {letter for letter in user if unicodedata.category(letter)[0] == "C"} <= {"\n"}
 
 
 def test_repeats_are_asked_independently_and_the_mean_counts():
@@ -60,8 +59,7 @@ def test_repeats_are_asked_independently_and_the_mean_counts():
     with StubEndpoint(lambda _: {"reason": "drawn", "rating": next(ratings)}) as server:
         score = scored(server, repeats=3, temperature=0.7)
         assert sorted(sent["seed"] for sent in server.requests) == [0, 1, 2]
-    assert score.value == pytest.approx((11 / 3 - 1) / 4)
-    assert len(score.evidence) == 3
+    assert (score.value, len(score.evidence)) == (pytest.approx((11 / 3 - 1) / 4), 3)
 
 
 def test_a_judge_without_an_answer_has_failed_and_gives_no_number():

@@ -61,8 +61,7 @@ def states_of(folder, name, exponents):
 def heads_of(folder, name, base, inputs=HIDDEN):
     target = folder / name
     target.mkdir()
-    rng = np.random.default_rng(0)
-    weight = rng.normal(0, 1, (inputs, len(FLAWS))).astype(np.float32)
+    weight = np.random.default_rng(0).normal(0, 1, (inputs, len(FLAWS))).astype(np.float32)
     Mlp([(weight, np.zeros(len(FLAWS), np.float32))]).save(target / "head.npz")
     return card(target, "flaw-heads", {"base": base, "flaws": FLAWS})
 

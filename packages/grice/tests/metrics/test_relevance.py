@@ -158,8 +158,7 @@ def test_features_are_what_their_description_says():
     left = np.zeros((2, 4, 4), np.float32)
     left[:, 3, 1] = left[0, 2, 0] = 1
     right = np.array([[0, 0.6, 0.8, 0]] * 2, np.float32)
-    features = pair_features(left, right, (right, left[:, 3]), decay=0.5)
-    norm = np.sqrt(1.25)
+    features, norm = pair_features(left, right, (right, left[:, 3]), decay=0.5), np.sqrt(1.25)
     expected = [
         [0, 2, 0, 0], [1 / norm, 2 / norm, 0, 0], [0, 1.2, 1.6, 0],  # last turn, history, reply
         [0, 2.4, 0, 0], [0, 2.4 / norm, 0, 0],  # their products

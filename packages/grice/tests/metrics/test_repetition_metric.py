@@ -22,8 +22,7 @@ def test_the_evidence_points_at_both_turns_and_at_the_words(judged):
         for piece in score.evidence
         if isinstance(piece, FeatureEvidence)
     }
-    assert spans["repeated span"] == "I grew up by the sea."
-    assert spans["earlier span"] == SEA
+    assert (spans["repeated span"], spans["earlier span"]) == ("I grew up by the sea.", SEA)
     assert spans["shared word: 'sea'"] == "sea"
     assert score.reason.startswith("repeats turn 2 ")
 

@@ -52,5 +52,4 @@ def test_a_conversation_that_the_user_does_not_go_on_with_is_not_judged(judged):
 ])  # fmt: skip
 def test_a_customer_is_the_user_also_where_the_agent_opens(judged, opens, answers, value):
     texts = ["How can I help?", "My parcel is late.", "Spain is nice.", "That is not what I asked."]
-    score = judged(*texts, speakers=(opens, answers))
-    assert score.value == value
+    assert judged(*texts, speakers=(opens, answers)).value == value

@@ -13,8 +13,7 @@ BASE, EPSILON = 10_000.0, 1e-5
 
 
 def vocabulary():
-    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
-    return ["<|end|>", *letters, "Ġb", "re", "ad"]
+    return ["<|end|>", *sorted(pre_tokenizers.ByteLevel.alphabet()), "Ġb", "re", "ad"]
 
 
 MERGES = ["Ġ b", "r e", "a d"]
@@ -64,8 +63,7 @@ def states_after(tensors, ids, layers=LAYERS):
         }
         states = states + attention(part, norm(states, part["input_layernorm.weight"]))
         read = norm(states, part["post_attention_layernorm.weight"])
-        gate = read @ part["mlp.gate_proj.weight"].T
-        up = read @ part["mlp.up_proj.weight"].T
+        gate, up = read @ part["mlp.gate_proj.weight"].T, read @ part["mlp.up_proj.weight"].T
         states = states + (gate / (1 + np.exp(-gate)) * up) @ part["mlp.down_proj.weight"].T
     return states
 
@@ -97,8 +95,7 @@ def attention(part, states):
     weight = np.where(np.tril(np.ones(weight.shape[1:], bool)), weight, -np.inf)
     weight = np.exp(weight - weight.max(-1, keepdims=True))
     mixed = weight / weight.sum(-1, keepdims=True) @ values
-    joined = mixed.swapaxes(0, 1).reshape(len(states), -1)
-    return joined @ part["self_attn.o_proj.weight"].T
+    return mixed.swapaxes(0, 1).reshape(len(states), -1) @ part["self_attn.o_proj.weight"].T
 
 
 def rotated(heads):
@@ -187,8 +184,7 @@ def write_gguf(path, tensors, kind=GGMLQuantizationType.F32, **changed):
     names = get_tensor_name_map(MODEL_ARCH.LLAMA, LAYERS)
     for name, values in tensors.items():
         stored = kind if values.ndim == 2 else GGMLQuantizationType.F32
-        values = interleaved(name, values)
-        place = names.get_name(name, try_suffixes=(".weight",))
+        values, place = interleaved(name, values), names.get_name(name, try_suffixes=(".weight",))
         writer.add_tensor(place, quantize(values, stored), raw_dtype=stored)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()

@@ -95,8 +95,7 @@ def rewrite(folder, column, rowid, value):
 
 def test_no_flipped_bit_reaches_an_answer(counting, tmp_path):
     texts = [f"text {'x' * i}" for i in range(60)]
-    expected = encoded(counting, tmp_path, texts)
-    rng = random.Random(5)
+    expected, rng = encoded(counting, tmp_path, texts), random.Random(5)
     for rowid, key, value in entries(tmp_path):
         column, whole = ("key", key) if rowid % 5 == 0 else ("value", value)
         flipped = bytearray(whole)

@@ -31,8 +31,7 @@ def request(text="fine, thank you"):
 
 def asked(server, *, options=QUICK, texts=("fine, thank you",), cache=None):
     with ModelLoader(mode="fast", workers=1, cache=cache, terms=options) as models:
-        chat = models.load(server.model, Chat)
-        answers = chat.answers([request(text) for text in texts], Rating)
+        answers = models.load(server.model, Chat).answers([request(text) for text in texts], Rating)
         return answers, models.usage[0]
 
 
@@ -59,8 +58,7 @@ def test_a_request_with_a_fault_is_counted_and_repeated_but_not_for_ever(fault, 
         [answer], usage = asked(server)
     assert isinstance(answer, Unanswered)
     assert server.url in answer.reason
-    assert usage.requests == 3
-    assert sum(usage.unanswered.values()) == 1
+    assert (usage.requests, sum(usage.unanswered.values())) == (3, 1)
 
 
 ANSWER = '{"reason": "by its length", "rating": 1}'

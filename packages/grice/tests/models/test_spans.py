@@ -33,8 +33,7 @@ def stated(settings):
 
 def by_character(texts):
     """An invented encoder: every character is a token whose state is its three tag weights."""
-    weights = {"B": (0.0, 3.0, 0.0), "I": (0.0, 0.0, 3.0), "?": (0.2, 0.5, 0.4)}
-    answers = []
+    weights, answers = {"B": (0.0, 3.0, 0.0), "I": (0.0, 0.0, 3.0), "?": (0.2, 0.5, 0.4)}, []
     for text in texts:
         places = [(i, i + 1) for i, c in enumerate(text) if not c.isspace()][-ROOM:]
         states = [(0.0, 0.0, 0.0), *(weights.get(text[a], (2.0, 0.0, 0.0)) for a, _ in places)]
@@ -68,8 +67,7 @@ def cut(text, spans):
 def brute_force(text):
     """Return every span's probability and the most probable tags, by trying all sequences."""
     ((states, places),) = by_character([text])
-    weights = np.array(SETTINGS["transitions"]).reshape(3, 3)
-    scores = {}
+    weights, scores = np.array(SETTINGS["transitions"]).reshape(3, 3), {}
     for tags in itertools.product(range(3), repeat=len(places) - 1):
         if tags[0] == 2 or any(a == 0 and b == 2 for a, b in itertools.pairwise(tags)):
             continue
@@ -157,5 +155,4 @@ def test_a_network_of_other_outputs_is_refused(tmp_path):
 def test_a_text_has_the_spans_it_has_alone_among_hundreds_of_others(head):
     texts = ["".join(draw) for draw in itertools.product("BI?.", repeat=6)]
     assert len(texts) > 3 * WINDOWS
-    together = head.tag(texts)
-    assert together == [head.tag([text])[0] for text in texts]
+    assert head.tag(texts) == [head.tag([text])[0] for text in texts]

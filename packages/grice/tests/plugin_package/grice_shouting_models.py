@@ -42,6 +42,5 @@ def shout_head(folder, settings, loader):
 def shout(place):
     """Return the model of ``shout:WEIGHT``; there is nothing on disk."""
     summary = f"a capital counts {place}"
-    settings = {"weight": float(place)}
-    card = Card("shout", "shout-head", "1", summary, "MIT", {}, settings=settings)
+    card = Card("shout", "shout-head", "1", summary, "MIT", {}, settings={"weight": float(place)})
     return ModelFolder(Path(), card, sha256(place.encode()).hexdigest()[:8])

@@ -86,8 +86,7 @@ def test_fields_of_turn_and_record_are_kept(reading):
     turns = [{"speaker": "Ann", "text": "Hi", "emotion": 3}, second]
     record = {"id": 12, "source": "s", "turns": turns, "targets": [1], "meta": {"config": "A"}}
     both = {"turns": ["a"], "source": 1, "meta": {"source": 2}}
-    big = {"id": 10**40, "turns": ["a"], "n": 10**40}
-    first, shared, huge = reading(lines(record, both, big))
+    first, shared, huge = reading(lines(record, both, {"id": 10**40, "turns": ["a"], "n": 10**40}))
     hi = Turn("Ann", "Hi", meta={"emotion": 3})
     hello = Turn("2", " Hello ", role="user", time="4", references=("Hey",))
     facts = {"config": "A", "source": "s"}
@@ -229,8 +228,7 @@ def test_a_preference_record_is_two_conversations(reading):
     asked = {"role": "user", "content": "Hi."}
     sides = [[asked, {"role": "assistant", "content": words}] for words in ("Hello.", "No.")]
     pair = {"id": "q", "prompt": "Is it far?", "chosen": "No.", "rejected": "Far.", "source": "s"}
-    messages = {"chosen": sides[0], "rejected": sides[1]}
-    chosen, rejected, _, whole = reading(lines(pair, messages))
+    chosen, rejected, _, whole = reading(lines(pair, {"chosen": sides[0], "rejected": sides[1]}))
     assert (chosen.id, chosen.targets) == ("q:chosen", (1,))
     assert spoken(rejected) == [("user", "Is it far?"), ("assistant", "Far.")]
     assert rejected.meta == {"source": "s", "preference": "rejected"}
@@ -327,8 +325,7 @@ class TestTranscript:
     @pytest.mark.parametrize("line", ["===a{}b", "# x{}x", "{}x", "A{}: x"])
     def test_long_lines_take_no_longer_than_their_length(self, reading, line):
         line = line.format((" " if line[0] != "#" else " x") * 300_000)
-        conversations = reading(f"A: a\n{line}\nB: b\n", format="transcript")
-        assert conversations[-1].turns[-1].text == "b"
+        assert reading(f"A: a\n{line}\nB: b\n", format="transcript")[-1].turns[-1].text == "b"
 
     def test_text_without_turns(self, reading):
         [conversation] = reading("A walk\n\nA: a\nB: b\n", format="transcript")

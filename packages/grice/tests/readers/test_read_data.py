@@ -30,8 +30,7 @@ def test_a_published_file_is_read_whole(data_folder, name):
     [path] = data_folder.glob(f"{name}.jsonl*")
     reader = read(path)
     conversations = list(reader)
-    assert reader.format == format_
-    assert len(conversations) == count
+    assert (reader.format, len(conversations)) == (format_, count)
     assert {conversation.targets is None for conversation in conversations} == {format_ == "turns"}
 
 

@@ -42,8 +42,7 @@ def test_what_is_written_is_read_back(tmp_path, written, packed):
     data = "".join(to_json(conversation) + "\n" for conversation in written).encode()
     path.write_bytes(gzip.compress(data, 1) if packed else data)
     reader = read(path)
-    assert reader.format == "turns"
-    assert list(reader) == written
+    assert (reader.format, list(reader)) == ("turns", written)
 
 
 def everything(path, format):  # noqa: A002
@@ -74,8 +73,7 @@ mess = st.lists(junk, max_size=6).map(b"".join)
 def test_damaged_examples_raise_nothing_but_input_errors(tmp_path, name, data):
     example = EXAMPLES[name].encode()
     start = data.draw(st.integers(0, len(example)))
-    end = data.draw(st.integers(start, len(example)))
-    path = tmp_path / "file"
+    end, path = data.draw(st.integers(start, len(example))), tmp_path / "file"
     path.write_bytes(example[:start] + data.draw(mess) + example[end:])
     everything(path, None)
     everything(path, name)
@@ -123,8 +121,7 @@ LAYOUTS = {
 def peak_of(path, layout, count):
     """Write so many conversations in a layout, and return the peak of reading them, in bytes."""
     record, begin, between, end = LAYOUTS[layout]
-    turns = json.dumps([{"message": "word " * 12, "agent": "a"} for _ in range(10)])
-    record = record % turns
+    record = record % json.dumps([{"message": "word " * 12, "agent": "a"} for _ in range(10)])
     records = (record % number if "%d" in record else record for number in range(count))
     path.write_text(begin + between.join(records) + end)
     tracemalloc.start()

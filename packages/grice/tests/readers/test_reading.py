@@ -45,8 +45,7 @@ def test_standard_input(monkeypatch, given, pack):
     with read("-", format=given) as reader:
         assert (reader.format, reader.source) == ("turns", "-")
         ids = names(reader)
-    assert len(ids) == 3001
-    assert ids[-1] == "stdin:3001"
+    assert (len(ids), ids[-1]) == (3001, "stdin:3001")
     assert not stdin.closed
 
 
@@ -137,8 +136,7 @@ def test_the_file_is_closed_however_reading_ends(tmp_path):
 def test_a_truncated_gzip_gives_what_stood_before_the_break(tmp_path):
     records = [json.dumps({"id": str(n), "turns": [os.urandom(40).hex()]}) for n in range(5000)]
     whole = gzip.compress("\n".join(records).encode())
-    path = write(tmp_path / "file.gz", whole[: len(whole) // 2])
-    *good, bad = read(path)
+    *good, bad = read(write(tmp_path / "file.gz", whole[: len(whole) // 2]))
     assert names(good) == [str(n) for n in range(len(good))]
     assert 2300 < len(good) < 2600
     assert isinstance(bad, RecordError)
@@ -193,8 +191,7 @@ def test_ids_of_the_same_name_are_told_apart(tmp_path):
     (b"17", "found the number 17"), (b"hello", "expected an object"), (b"\x89PNG", "not UTF-8"),
 ])  # fmt: skip
 def test_a_broken_line_costs_itself_only(tmp_path, line, says):
-    path = write(tmp_path / "file.jsonl", GOOD + line + b"\n" + GOOD)
-    first, bad, last = read(path)
+    first, bad, last = read(write(tmp_path / "file.jsonl", GOOD + line + b"\n" + GOOD))
     assert names([first, last]) == ["x", "x#2"]
     assert isinstance(bad, RecordError)
     assert bad.line == 2
@@ -206,8 +203,7 @@ def test_a_broken_line_costs_itself_only(tmp_path, line, says):
 def test_text_with_nul_or_latin1_bytes_is_said(tmp_path, name):
     example = EXAMPLES[name].encode()
     for junk, says in ((b"A: \x00\n", "NUL byte"), (b"A: \xe9\n", "not UTF-8")):
-        path = write(tmp_path / "file", example + junk)
-        records = list(read(path, format=name))
+        records = list(read(write(tmp_path / "file", example + junk), format=name))
         assert any(isinstance(record, RecordError) and says in record.problem for record in records)
 
 
@@ -222,13 +218,11 @@ LINE = b'{"id": "%d", "turns": [{"speaker": "A", "text": "It is late, and I am t
 
 @pytest.mark.parametrize("pack", [lambda data: data, lambda data: gzip.compress(data, mtime=0)])
 def test_position_grows_to_the_size_of_the_file(tmp_path, pack):
-    path = tmp_path / "chats.jsonl"
-    rng = random.Random(1)
+    path, rng = tmp_path / "chats.jsonl", random.Random(1)
     path.write_bytes(pack(b"".join(LINE % rng.getrandbits(200) for _ in range(10_000))))
     reading = read(path)
     positions = [reading.position for _ in reading]
-    assert reading.size == path.stat().st_size
-    assert positions == sorted(positions)
+    assert (reading.size, positions) == (path.stat().st_size, sorted(positions))
     assert positions[0] < reading.size / 2
     assert positions[-1] == reading.size
 

@@ -42,8 +42,7 @@ def test_the_calls_of_a_conversation_are_one_whose_targets_are_the_replies(sampl
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.stem)
 def test_half_a_file_gives_what_is_whole_and_complaints(sample, tmp_path):
-    half = tmp_path / sample.name
-    content = sample.read_bytes()
+    half, content = tmp_path / sample.name, sample.read_bytes()
     half.write_bytes(content[: len(content) * 2 // 3])
     form = {"openinference": "otel", "otel_events": "otel"}.get(sample.stem, sample.stem)
     records = list(read(half, format=form))
@@ -75,8 +74,7 @@ def test_without_a_conversation_id_each_trace_is_a_conversation(reading):
 
 
 def test_what_a_call_repeats_is_left_out_and_what_was_cut_is_kept(reading):
-    named = {"gen_ai.conversation.id": "c"}
-    system = text("system", "Be brief.")
+    named, system = {"gen_ai.conversation.id": "c"}, text("system", "Be brief.")
     talk = [text("user", "1"), text("assistant", "2"), text("user", "3"), text("assistant", "4")]
     whole = span(1, [system, *talk[:1]], talk[1:2], **named)
     window = span(2, [system, *talk[1:3]], talk[3:], **named)  # only the last turns are sent
@@ -89,8 +87,7 @@ def test_what_a_call_repeats_is_left_out_and_what_was_cut_is_kept(reading):
 
 def test_a_call_without_reply_or_messages_is_named_and_loses_no_other(reading):
     whole = span(1, [text("user", "Is it far?")], [text("assistant", "No.")])
-    half = span(2, [text("user", "Is it far?")], None)
-    bare = span(3, None, None)
+    half, bare = span(2, [text("user", "Is it far?")], None), span(3, None, None)
     other = {"name": "GET /", "context": {"trace_id": "0x4"}, "attributes": {"http.method": "GET"}}
     records = reading(whole, half, bare, other)
     problems = [str(record) for record in records if isinstance(record, RecordError)]
@@ -223,7 +220,6 @@ def test_whatever_was_logged_is_read_or_named(form, sent, returned, tmp_path):
 @pytest.mark.parametrize("form", AROUND)
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_nested_deeply_is_read_or_named(form, name, tmp_path):
-    deep = f'{{"{name}":' * 400 + '"x"' + "}" * 400
-    path = tmp_path / "log.jsonl"
+    deep, path = f'{{"{name}":' * 400 + '"x"' + "}" * 400, tmp_path / "log.jsonl"
     path.write_text(AROUND[form] % (deep, deep) + "\n")
     assert len(list(read(path, format=form))) <= 2

@@ -166,8 +166,7 @@ def test_hostile_text_stays_text(tmp_path, text):
     assert page.sources["script"] == expected.sources["script"]
     shown = page.lines[0]["conversation"]
     assert (shown["id"], shown["turns"][0]["text"], shown["meta"]) == (text, text, {text: text})
-    assert page.index["ids"] == [text]
-    assert page.index["speakers"] == [text]
+    assert (page.index["ids"], page.index["speakers"]) == ([text], [text])
 
 
 def test_numbers_that_json_or_a_browser_cannot_hold(tmp_path):
@@ -206,10 +205,8 @@ def test_an_unknown_kind_of_evidence_is_kept_and_of_many_the_strongest(tmp_path,
 def test_of_a_long_run_the_lowest_are_kept_and_all_are_counted(tmp_path):
     items = list(talks(200))
     page = write(tmp_path / "r.html", items, RELEVANCE, keep=30)
-    ranked = sorted(range(200), key=lambda i: min(s.value for s in items[i][1]))
-    places = sorted(ranked[:30])
-    assert page.settings["places"] == places
-    assert page.settings["total"] == 200
+    places = sorted(sorted(range(200), key=lambda i: min(s.value for s in items[i][1]))[:30])
+    assert (page.settings["places"], page.settings["total"]) == (places, 200)
     assert page.index["ids"] == [f"talk-{i}" for i in places]
     assert [line["conversation"]["id"] for line in page.lines] == page.index["ids"]
     assert "Of 200 conversations the page holds the 30 with the lowest scores" in page.text
@@ -287,15 +284,13 @@ def test_the_replies_to_look_at_first_open_the_page(tmp_path, talk):
     worst = min((score for score in scores if score.turn), key=lambda score: score.value or 1.0)
     assert talk.turns[worst.turn].text[:20] in shown
     assert ("a", {"class": "flagged", "href": f"#cooking/{worst.turn}"}) in page.tags
-    marked = [attributes for tag, attributes in page.tags if tag == "mark"]
-    assert marked, "its words are marked"
+    assert [attributes for tag, attributes in page.tags if tag == "mark"], "its words are marked"
 
 
 def test_the_commonest_reason_stands_with_the_counts(tmp_path, talk):
     writer = ReportWriter(tmp_path / "r.html", title="t", metrics=[RELEVANCE])
     writer.add(talk, [])
-    run = summary(RELEVANCE)
-    counts = {"ok": 1, "abstained": 2, "failed": 3}
+    run, counts = summary(RELEVANCE), {"ok": 1, "abstained": 2, "failed": 3}
     reasons = {"failed": CommonReason("no <answer>", 2), "abstained": CommonReason("empty", 2)}
     totals = msgspec.structs.replace(run.metrics[0], counts=counts, reasons=reasons)
     writer.close(msgspec.structs.replace(run, metrics=(totals,)))
@@ -370,8 +365,7 @@ def test_markdown_is_set_safely_with_marks_in_it(tmp_path):
     reply = REPLY.replace("OWNED", OWNED)
     talk = Conversation("c", (Turn("A", "**Where** is it?"), Turn("B", reply)))
     start = reply.index("bell")
-    span = FeatureEvidence("word", 1.0, span=Span(1, start, start + 4))
-    path = tmp_path / "r.html"
+    span, path = FeatureEvidence("word", 1.0, span=Span(1, start, start + 4)), tmp_path / "r.html"
     write(path, [(talk, [score(talk, 1, RELEVANCE, 0.1, evidence=(span,))])], RELEVANCE)
     page, rows, view = opened(path)
     assert "owned" not in re.search(r"<html[^>]*>", page)[0]

@@ -33,8 +33,7 @@ def plugin(tmp_path):
 
 
 def diagnosis(capsys, *words):
-    status = main(["doctor", "--json", *words])
-    return status, json.loads(capsys.readouterr().out)
+    return main(["doctor", "--json", *words]), json.loads(capsys.readouterr().out)
 
 
 @pytest.mark.parametrize(("mode", "metrics"), [

@@ -54,8 +54,7 @@ def test_what_fails_once_only_loses_nothing():
             raise failures.pop()
         return list(items)
 
-    assert answers(ask, range(100)) == list(range(100))
-    assert answers(ask, []) == []
+    assert (answers(ask, range(100)), answers(ask, [])) == (list(range(100)), [])
 
 
 @given(st.sets(st.integers(0, 299)), st.integers(1, 300))
@@ -97,8 +96,7 @@ def test_a_value_outside_the_range_fails_alone_and_is_not_asked_for_again():
 
     scores = judged(wild, ["0.5", "1.5", "nan", "1"])
     assert [score.status for score in scores] == ["ok", "failed", "failed", "ok"]
-    assert scores[1].reason == "value 1.5 outside 0 to 1"
-    assert calls == [4]
+    assert (scores[1].reason, calls) == ("value 1.5 outside 0 to 1", [4])
     _, missing, _ = judged(wild, ["1", "x", "1"])
     assert (missing.status, missing.reason) == ("failed", "0 judgements for 1 item")
 

@@ -101,11 +101,9 @@ def test_a_preset_names_the_command_for_its_models(config, chat, tmp_path, capsy
 def test_the_model_of_the_chosen_preset_is_not_removed(config, tmp_path, capsys):
     (config / "presets" / "mine.toml").write_text('summary = "Mine."\nmodels = ["mine"]\n')
     assert main(["models", "add", str(shipped_models()["engagement"]), "--name", "mine"]) == 0
-    assert main(["models", "use", "mine"]) == 0
-    assert main(["models", "rm", "mine"]) == 2
+    assert (main(["models", "use", "mine"]), main(["models", "rm", "mine"])) == (0, 2)
     assert "grice models use small" in capsys.readouterr().err
-    assert main(["models", "use", "small"]) == 0
-    assert main(["models", "rm", "mine"]) == 0
+    assert (main(["models", "use", "small"]), main(["models", "rm", "mine"])) == (0, 0)
 
 
 @pytest.mark.parametrize(("text", "message"), [

@@ -123,8 +123,7 @@ def test_the_lines_are_those_of_the_command(chat, tmp_path):
     assert by_call.read_bytes() == by_command.read_bytes()
     assert (summary.conversations, summary.turns, summary.skipped) == (1302, 2604, 0)
     assert [metric.counts for metric in summary.metrics] == [{"ok": 1302}, {"ok": 1302}]
-    last = json.loads(by_call.read_text().splitlines()[-1])
-    assert last["meta"] == {"file": str(other)}
+    assert json.loads(by_call.read_text().splitlines()[-1])["meta"] == {"file": str(other)}
 
 
 def test_an_interrupted_run_is_finished_into_the_same_bytes(chat, tmp_path, interrupted_after):

@@ -41,8 +41,7 @@ def talk_of(name, *texts, **meta):
 
 @pytest.fixture(scope="module")
 def records():
-    rng = random.Random(11)
-    made = []
+    rng, made = random.Random(11), []
     for i in range(700):
         if rng.random() < 0.05:
             made.append(RecordError("no turn", file="chats.jsonl", line=i + 1, field="turns"))
@@ -77,8 +76,7 @@ def score_to(path, records, scorer, stop=None, run_name=RUN, resume=True):
 @pytest.mark.parametrize("name", ["out.jsonl", "out.jsonl.gz"])
 def test_a_killed_run_ends_in_the_same_bytes(tmp_path, records, scorer, name):
     whole = tmp_path / f"whole-{name}"
-    expected = score_to(whole, records, scorer)
-    rng = random.Random(2)
+    expected, rng = score_to(whole, records, scorer), random.Random(2)
     for attempt in range(3):
         path = tmp_path / f"{attempt}-{name}"
         for count in sorted(rng.sample(range(640), 2)):
@@ -104,8 +102,7 @@ def test_scores_stand_in_input_order_with_everything_they_need(tmp_path, records
         expected += [(talk.id, i, name) for i in turns for name in ("fragile", "log_length")]
         expected.append((talk.id, None, "turn_count"))
     assert [(score.conversation, score.turn, score.metric) for score in scores] == expected
-    assert scores[0].meta == {"rank": 0}
-    assert scores[0].signature == "fragile:1"
+    assert (scores[0].meta, scores[0].signature) == ({"rank": 0}, "fragile:1")
 
 
 @pytest.fixture
@@ -239,8 +236,7 @@ def test_the_lowest_replies_are_named_with_their_text(scorer):
     talk = talk_of("t", *("x" * count for count in (8, 3, 11, 5, 9, 7, 21)))
     lowest = run([talk], scorer, Sink(RUN))[0].metrics[0].lowest
     assert [low.value for low in lowest] == [0.1, 0.1, 0.3]
-    assert [low.turn for low in lowest] == [2, 6, 1]
-    assert lowest[0].text == "x" * 11
+    assert ([low.turn for low in lowest], lowest[0].text) == ([2, 6, 1], "x" * 11)
 
 
 def test_the_interval_of_a_mean_stays_in_the_range_of_the_metric(scorer):
@@ -285,8 +281,7 @@ def test_lines_that_are_missing_are_not_taken_for_done(counted):
 
 
 def test_lines_are_on_the_disk_before_the_state_counts_them(tmp_path, monkeypatch):
-    path = tmp_path / "out.jsonl"
-    state = tmp_path / "out.jsonl.state"
+    path, state = tmp_path / "out.jsonl", tmp_path / "out.jsonl.state"
     durable = []
 
     def fsync(descriptor):
@@ -296,13 +291,11 @@ def test_lines_are_on_the_disk_before_the_state_counts_them(tmp_path, monkeypatc
         durable.append((file.st_ino, file.st_size, counted))
 
     monkeypatch.setattr(os, "fsync", fsync)
-    sink = ScoreFile(path, RUN, resume=True)
-    written = 0
+    sink, written = ScoreFile(path, RUN, resume=True), 0
     for number in range(3):
         before = written
         sink.append(of_turns(number), State(RUN, "digest", number + 1))
         written += len(encode_scores(of_turns(number)))
-        partial = path.with_name("out.jsonl.partial").stat()
-        assert (partial.st_ino, written, before) in durable
+        assert (path.with_name("out.jsonl.partial").stat().st_ino, written, before) in durable
         assert msgspec.json.decode(state.read_bytes(), type=State).bytes == written
     sink.finish()

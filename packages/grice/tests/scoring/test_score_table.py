@@ -33,8 +33,7 @@ def table_of(path):
 
 def test_values_and_evidence_are_those_of_the_conversations(grader):
     result = score_table(grader, table_of(CHATS))
-    rows = result.to_pylist()
-    expected = grader.score(list(read(CHATS)))
+    rows, expected = result.to_pylist(), grader.score(list(read(CHATS)))
     assert [(row["conversation"], row["turn"], row["value"]) for row in rows] == [
         (score.conversation, score.turn, score.value) for score in expected
     ]

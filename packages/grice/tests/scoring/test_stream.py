@@ -61,8 +61,7 @@ def test_each_conversation_is_answered_while_the_stream_is_open(stream):
         assert places == [(name, 0), (name, 1)]
         assert process.poll() is None
     process.stdin.close()
-    assert process.wait(60) == 0
-    assert process.stdout.read() == ""
+    assert (process.wait(60), process.stdout.read()) == (0, "")
 
 
 def test_whoever_reads_no_further_ends_the_command_quietly(stream):
@@ -100,8 +99,7 @@ def test_the_first_windows_are_small_and_one_ends_where_an_earlier_run_stopped()
     with load("log_length") as grader:
         kept = Kept()
         list(score_windows(talks(200), grader.scorer, kept))
-        assert kept.ends[0] == FIRST_TURNS // 2
-        assert kept.ends[-1] == 200
+        assert (kept.ends[0], kept.ends[-1]) == (FIRST_TURNS // 2, 200)
         stopped = Kept()
         list(score_windows(talks(7), grader.scorer, stopped))
         again = Kept(stopped.last)

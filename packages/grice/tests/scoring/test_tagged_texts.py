@@ -54,8 +54,7 @@ def test_evidence_points_into_the_text_as_it_came(judges, turns, data):
             assert last.turn == max(i for i, turn in enumerate(talk.turns) if not turn.role)
             assert score.reason == f"turn {last.turn}, not turn 0 or {{turn}}"
         for word in words:
-            said = talk.turns[word.span.turn].text
-            assert said[word.span.start : word.span.end] == word.name
+            assert talk.turns[word.span.turn].text[word.span.start : word.span.end] == word.name
         ends = (linked.triple.head_span, linked.triple.tail_span)
         assert ends == (words[0].span, words[-1].span)
 

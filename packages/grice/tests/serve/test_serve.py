@@ -74,8 +74,7 @@ def post(path, body, **headers):
 
 def test_scores_are_those_of_the_library_also_in_a_batch_of_requests(grader):
     talk = Conversation("talk", tuple(Turn("AB"[i % 2], t) for i, t in enumerate(TALK["turns"])))
-    expected = json.loads(json_line(grader.score(talk)))
-    app = application(grader)
+    expected, app = json.loads(json_line(grader.score(talk))), application(grader)
     longest = json.dumps(TALK).encode().ljust(Limits().body)
     requests = [post("/score", body) for body in [TALK] * 6 + [longest]]
     assert asked(app, *requests) == [(200, {"scores": expected})] * 7
@@ -333,8 +332,7 @@ def test_pages_health_and_description(grader):
     [(_, live), (_, ready), (_, about)] = asked(
         app, get("/health/live"), get("/health/ready"), get("/openapi.json")
     )
-    assert live == {"live": True}
-    assert ready["metrics"] == grader.signatures
+    assert (live, ready["metrics"]) == ({"live": True}, grader.signatures)
     assert {"/score", "/explain", "/review", "/rerank", "/metrics"} <= about["paths"].keys()
     references = re.findall(r'"#/components/schemas/(\w+)"', json.dumps(about))
     assert set(references) <= about["components"]["schemas"].keys()
@@ -371,8 +369,7 @@ with grice.load("log_length", workers=1) as grader:
     with subprocess.Popen([sys.executable, "-c", script], **pipes) as process:
         yield int(process.stdout.readline().rpartition(":")[2])
         process.terminate()
-        assert process.communicate(timeout=20)[1] == ""
-        assert process.returncode == 0
+        assert (process.communicate(timeout=20)[1], process.returncode) == ("", 0)
 
 
 LIVE, HOST = "GET /health/live HTTP/1.1\r\n", "Host: localhost\r\n"
@@ -445,8 +442,7 @@ def test_answers_that_are_not_read_end_the_connection(service, waits):
     connection.connect(("127.0.0.1", service))
     connection.sendall(f"GET /openapi.json HTTP/1.1\r\n{HOST}\r\n".encode() * 400)
     time.sleep(waits)
-    read = received(connection)
-    assert (read.count(b"HTTP/1.1 200 ") == 400) is not bool(waits)
+    assert (received(connection).count(b"HTTP/1.1 200 ") == 400) is not bool(waits)
 
 
 @pytest.mark.enable_socket

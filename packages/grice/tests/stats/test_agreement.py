@@ -122,8 +122,7 @@ def test_kappa_of_ratings_is_that_of_their_table(weights, power):
     counts = np.round(np.array(TABLE) * 200).astype(int)
     pairs = [(i, j) for i in range(3) for j in range(3) for _ in range(counts[i, j])]
     first, second = zip(*pairs, strict=True)
-    estimate = stats.cohen_kappa(first, second, weights=weights)
-    observed = counts / counts.sum()
+    estimate, observed = stats.cohen_kappa(first, second, weights=weights), counts / counts.sum()
     chance = np.outer(observed.sum(axis=1), observed.sum(axis=0))
     apart = np.abs(np.subtract.outer(np.arange(3), np.arange(3))).astype(float)
     penalty = np.where(apart > 0, apart**power, 0)
@@ -148,11 +147,9 @@ PATIENTS = """
 def test_kappa_of_fleiss_example():
     patients = [[d for d, n in enumerate(row) for _ in range(int(n))] for row in PATIENTS.split()]
     estimate = stats.fleiss_kappa(patients)
-    assert estimate.value == pytest.approx(0.430, abs=5e-4)
-    assert estimate.n == 30
+    assert (estimate.value, estimate.n) == (pytest.approx(0.430, abs=5e-4), 30)
     assert estimate.low < 0.430 < estimate.high
-    labels = [[f"diagnosis {d}" for d in row] for row in patients]
-    assert stats.fleiss_kappa(labels) == estimate
+    assert stats.fleiss_kappa([[f"diagnosis {d}" for d in row] for row in patients]) == estimate
 
 
 def judged(items, judges, noise, seed=0):
@@ -188,8 +185,7 @@ def test_absent_judges_are_left_out():
         scipy_stats.spearmanr([2, 3, 3, 5, 4], [1, 1.5, 2.5, 4.5, 4]).statistic,
         scipy_stats.spearmanr([1, 2, 5, 4], [2.5, 3, 4.5, 4]).statistic,
     ]
-    assert estimate.value == pytest.approx(np.mean(judges))
-    assert estimate.n == 5
+    assert (estimate.value, estimate.n) == (pytest.approx(np.mean(judges)), 5)
 
 
 @pytest.mark.parametrize("measure", [stats.krippendorff_alpha, stats.ceiling])

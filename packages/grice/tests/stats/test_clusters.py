@@ -106,8 +106,7 @@ def test_bounds_are_moved_and_stretched_with_the_values(clusters):
 
 def test_where_every_value_lies_at_a_bound_a_cluster_counts_as_one_item():
     three = collect([[1.0], [1.0, 1.0], [1.0] * 3], (0, 1))
-    assert three.high == 1
-    assert three.low == pytest.approx(wilson_interval(1.0, 36 / 14)[0])
+    assert (three.high, three.low) == (1, pytest.approx(wilson_interval(1.0, 36 / 14)[0]))
     assert three.low < 0.5 < collect([[1.0]] * 12, (0, 1)).low
     assert collect([[2.0], [4.0]], (0, 1)) == collect([[2.0], [4.0]])  # of another scale
 

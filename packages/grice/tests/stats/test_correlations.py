@@ -36,8 +36,7 @@ def test_values_are_those_of_scipy(kind):
 def test_weights_are_copies_of_items(kind):
     rng = np.random.default_rng(3)
     x, y = sample(40)
-    x = np.round(x, 1)
-    weights = rng.multinomial(40, [1 / 40] * 40, size=6).astype(float)
+    x, weights = np.round(x, 1), rng.multinomial(40, [1 / 40] * 40, size=6).astype(float)
     values = correlations.weighted_correlations(x[:, None], y, kind)(weights)[:, 0]
     for row, value in zip(weights.astype(int), values, strict=True):
         a, b = np.repeat(x, row), np.repeat(y, row)
@@ -47,8 +46,7 @@ def test_weights_are_copies_of_items(kind):
 def test_spearman_interval_of_bonett_and_wright():
     # Bonett, Statistical Methods for Psychologists, 2021: the example of ci.spear in statpsych.
     y = [21, 4, 9, 12, 35, 18, 10, 22, 24, 1, 6, 8, 13, 16, 19]
-    x = [67, 28, 30, 28, 52, 40, 25, 37, 44, 10, 14, 20, 28, 40, 51]
-    estimate = stats.correlation(x, y)
+    estimate = stats.correlation([67, 28, 30, 28, 52, 40, 25, 37, 44, 10, 14, 20, 28, 40, 51], y)
     assert estimate.value == pytest.approx(0.8699639, abs=1e-7)
     assert estimate.low == pytest.approx(0.5840951, abs=1e-7)
     assert estimate.high == pytest.approx(0.9638297, abs=1e-7)
@@ -59,8 +57,7 @@ def test_error_of_kendall_is_that_of_leaving_items_out():
     tau = SCIPY["kendall"](x, y)
     left = [SCIPY["kendall"](np.delete(x, i), np.delete(y, i)) for i in range(400)]
     jackknife = math.sqrt(399 / 400 * np.sum((np.array(left) - np.mean(left)) ** 2))
-    error = correlations.kendall_error(x, y, tau=tau)
-    assert error == pytest.approx(jackknife, rel=0.02)
+    assert correlations.kendall_error(x, y, tau=tau) == pytest.approx(jackknife, rel=0.02)
 
 
 def test_conversations_that_resemble_themselves_widen_the_interval():
@@ -94,8 +91,7 @@ def test_jackknife_is_that_of_leaving_conversations_out():
     left = np.arctanh([np.corrcoef(x[code != g], y[code != g])[0, 1] for g in range(12)])
     error = math.sqrt(11 / 12 * np.sum((left - left.mean()) ** 2))
     freedom = min(11, 2 * 12 / (scipy_stats.kurtosis(left, fisher=False) - 1))
-    half = scipy_stats.t.ppf(0.975, freedom) * error
-    z = math.atanh(np.corrcoef(x, y)[0, 1])
+    half, z = scipy_stats.t.ppf(0.975, freedom) * error, math.atanh(np.corrcoef(x, y)[0, 1])
     assert estimate.interval == pytest.approx((math.tanh(z - half), math.tanh(z + half)))
     assert "jackknife over conversations" in estimate.method
     assert "seed" not in estimate.method  # nothing was drawn
@@ -103,11 +99,9 @@ def test_jackknife_is_that_of_leaving_conversations_out():
 
 def test_order_of_items_and_names_of_groups_do_not_matter():
     x, y = sample(80)
-    groups = np.repeat(np.arange(20), 4)
-    shuffled = np.random.default_rng(1).permutation(80)
+    groups, shuffled = np.repeat(np.arange(20), 4), np.random.default_rng(1).permutation(80)
     estimate = stats.correlation(x, y, groups=groups, seed=3)
-    again = stats.correlation(x[shuffled], y[shuffled], groups=groups[shuffled], seed=3)
-    assert estimate == again
+    assert estimate == stats.correlation(x[shuffled], y[shuffled], groups=groups[shuffled], seed=3)
 
 
 @given(
@@ -194,8 +188,7 @@ def test_partial_correlation_takes_enough_items(x, y, covariate, message):
 
 def test_correlation_within_contexts_leaves_constant_ones_out():
     x = [1, 2, 3, 3, 2, 1, 5, 5, 5, 1]
-    y = [1, 2, 3, 1, 2, 3, 1, 2, 3, 1]
-    estimate = stats.correlation_within(x, y, list("aaabbbcccd"))
+    estimate = stats.correlation_within(x, [1, 2, 3, 1, 2, 3, 1, 2, 3, 1], list("aaabbbcccd"))
     assert estimate.value == pytest.approx(0)
     assert (estimate.n, estimate.groups) == (6, 2)
     assert "2 of 4 contexts left out" in estimate.note
@@ -234,8 +227,7 @@ def test_better_metric_is_told_apart(kind):
 
 @pytest.mark.parametrize("kind", ["pearson", "spearman"])
 def test_the_p_value_is_the_share_of_swaps_at_least_as_far_apart(kind):
-    human = np.arange(6)
-    metrics = np.array([[0, 1, 3, 2, 4, 5], [2, 5, 1, 0, 3, 4]])
+    human, metrics = np.arange(6), np.array([[0, 1, 3, 2, 4, 5], [2, 5, 1, 0, 3, 4]])
     apart = []
     for swapped in itertools.product([False, True], repeat=6):
         good, weak = np.where(swapped, metrics[::-1], metrics)

@@ -112,8 +112,7 @@ def test_agreement_of_the_rated_sets(rows, golden):
         data = rows(f"rated/{name}.jsonl.gz")
         for aspect, expected in aspects.items():
             given = [row["ratings"].get(aspect) or [] for row in data]
-            alpha = stats.krippendorff_alpha(given)
-            ceiling = stats.ceiling(given)
+            alpha, ceiling = stats.krippendorff_alpha(given), stats.ceiling(given)
             assert alpha.value == pytest.approx(expected["alpha_interval"], abs=5e-5)
             assert ceiling.value == pytest.approx(expected["ceiling_pearson"], abs=5e-5)
             if aspect in ("overall", "coherent", "coherence"):

@@ -35,16 +35,14 @@ def test_powered_mean_is_the_formula_of_the_paper_with_the_error_of_the_jackknif
 
 def test_a_good_metric_is_worth_labels_and_a_useless_one_costs_nothing():
     f, y = metric_and_human(5000, 2, closeness=0.9)
-    good = stats.prediction_powered_mean(y[:60], f[:60], f[60:])
-    plain = stats.mean(y[:60])
+    good, plain = stats.prediction_powered_mean(y[:60], f[:60], f[60:]), stats.mean(y[:60])
     assert good.mean.high - good.mean.low < 0.6 * (plain.high - plain.low)
     assert good.worth > 150
     noise = np.random.default_rng(0).normal(size=5000)
     useless = stats.prediction_powered_mean(y[:60], noise[:60], noise[60:])
     assert useless.mean.high - useless.mean.low < 1.03 * (plain.high - plain.low)
     constant = stats.prediction_powered_mean(y[:60], [1] * 60, [1] * 100)
-    assert constant.weight == 0
-    assert constant.mean.value == pytest.approx(plain.value)
+    assert (constant.weight, constant.mean.value) == (0, pytest.approx(plain.value))
 
 
 def test_conversations_with_both_kinds_of_items_count_once():
@@ -94,8 +92,7 @@ def test_labels_that_give_no_mean_are_refused(labels, unlabelled, options, messa
 )
 def test_fewer_than_ten_labels_are_noted(labels, note):
     f, y = metric_and_human(50, 4)
-    result = stats.prediction_powered_mean(y[:labels], f[:labels], f[labels:])
-    assert result.mean.note == note
+    assert stats.prediction_powered_mean(y[:labels], f[:labels], f[labels:]).mean.note == note
 
 
 def rated(n, seed, groups=None):
@@ -109,8 +106,7 @@ def rated(n, seed, groups=None):
 def test_map_rises_and_stays_on_the_scale():
     metric, human = rated(400, 0)
     fit = stats.fit_human_scale(metric, human, scale=(1, 5))
-    assert list(fit.knots) == sorted(fit.knots)
-    assert list(fit.ratings) == sorted(fit.ratings)
+    assert (list(fit.knots), list(fit.ratings)) == (sorted(fit.knots), sorted(fit.ratings))
     assert (fit.n_fit, fit.n_calibration) == (200, 200)
     for value in (-1, 0.1, 0.5, 0.9, 2):
         band = fit.at(value)

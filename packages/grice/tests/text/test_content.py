@@ -31,8 +31,7 @@ TEXTS = st.lists(st.sampled_from(PIECES), max_size=24).map("".join) | st.text(ma
 
 @given(TEXTS)
 def test_sentences_hold_every_word_once_in_order_at_its_place(text):
-    found = sentences(text)
-    place = 0
+    found, place = sentences(text), 0
     for sentence in found:
         assert place <= sentence.start < sentence.end
         assert sentence.text == text[sentence.start : sentence.end] == sentence.text.strip()
