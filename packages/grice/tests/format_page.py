@@ -4,9 +4,7 @@ import re
 from pathlib import Path
 
 PAGE = Path(__file__).parents[3] / "docs" / "formats.md"
-SECTIONS = dict(
-    re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", PAGE.read_text(), re.MULTILINE | re.DOTALL)
-)
+SECTIONS = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", PAGE.read_text(), re.M | re.S))
 _EXAMPLE = re.compile(r"```text\n(.*?)```\n\nis read as\n\n```json\n(.*?)```", re.DOTALL)
 _FOUND = {name: found for name, text in SECTIONS.items() if (found := _EXAMPLE.search(text))}
 EXAMPLES = {name: found[1] for name, found in _FOUND.items()}

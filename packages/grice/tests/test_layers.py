@@ -96,9 +96,8 @@ def test_the_recipe_for_conda_requires_what_pip_does():
     run = recipe.partition("  run:\n")[2].partition("\n\n")[0]
     wanted = {each.replace(" ", "") for each in PROJECTS["grice"]["dependencies"]}
     wanted = {each for each in wanted if not each.startswith("grice-models")}
-    assert {line.strip("- ").replace(" ", "") for line in run.splitlines()} - {"python>=3.11"} == (
-        wanted
-    )
+    lines = {line.strip("- ").replace(" ", "") for line in run.splitlines()}
+    assert lines - {"python>=3.11"} == wanted
 
 
 NAMES = re.compile(

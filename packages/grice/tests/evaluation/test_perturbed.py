@@ -114,6 +114,15 @@ def test_words_are_removed_that_lower_a_score(reply, lifts):
     assert all(change.lift == pytest.approx(0.9 - score.value) for change in found)
 
 
+def test_triples_that_would_raise_a_score_if_they_were_known_are_named():
+    talk = Conversation("a", (Turn("A", "I lost my job."), Turn("B", "You must feel proud.")), (1,))
+    with load("commonsense") as grader:
+        [score] = grader.score(talk)
+        [change] = counterfactuals(grader.scorer.metrics[0], talk, score)
+    words = "PersonX loses PersonX's job —xReact→ PersonX feels proud"
+    assert (change.kind, change.change, change.lift > 0) == ("knowledge", words, True)
+
+
 def test_a_span_is_removed_with_its_blanks():
     assert without("I won, so I smiled.", Span(0, 7, 18)) == "I won,."
     assert without("I won, so I smiled.", Span(0, 0, 5)) == ", so I smiled."

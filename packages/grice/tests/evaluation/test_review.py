@@ -77,6 +77,9 @@ def test_certain_flaws_come_first_with_their_words():
     assert [(span.turn, span.start, span.end) for span in result.items[1].spans] == [(1, 5, 13)]
     assert result.items[1].before == "Go on?"
     assert result.certain == {"empty-reply": 1, "template-left-in": 1, "cut-off": 1}
+    talk, scores = texted("Dear {{name}}, click on the")
+    reason = reviewed(*scores, talk=talk).items[0].reason
+    assert reason == "a template field is not filled in; the reply ends in the middle of a sentence"
 
 
 def test_where_there_are_too_many_some_of_each_rule_are_listed():

@@ -207,9 +207,7 @@ def test_an_encoder_on_onnx_runtime_gives_unit_vectors(checkpoint, tmp_path, poo
 def test_a_language_model_of_transformers_agrees_with_the_converted_one(tmp_path, family):
     torch = pytest.importorskip("torch", reason="torch is not installed")
     transformers = pytest.importorskip("transformers", reason="transformers is not installed")
-    source = write_folder(
-        tmp_path / "source", family, intermediate_size=FEED, tie_word_embeddings=True
-    )
+    source = write_folder(tmp_path / "source", family, tie_word_embeddings=True)
     model = opened(folder(source, tmp_path / "a", "transformers-lm"), CausalLM)
     tokenizer = Tokenizer.from_file(str(source / "tokenizer.json"))
     ids = [i for part in PASSAGE for i in tokenizer.encode(part.text).ids]

@@ -82,8 +82,7 @@ def test_scores_are_those_of_the_library_also_in_a_batch_of_requests(grader):
     assert "grice_batched_requests_total 7" in counts
     assert int(re.search(r"^grice_batches_total (\d+)", counts, re.MULTILINE)[1]) < 7
     assert "grice_waiting_turns 0" in counts
-    about = re.findall("^# HELP (grice_(?!.*_created).*)", counts, re.MULTILINE)
-    assert about == REFUSALS["counts"]
+    assert re.findall("^# HELP (grice_(?!.*_cr).*)", counts, re.M) == REFUSALS["counts"]
 
 
 def test_several_conversations_and_a_choice_of_metrics(grader):

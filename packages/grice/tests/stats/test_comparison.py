@@ -36,7 +36,7 @@ def test_clustered_mean_is_that_of_the_streaming_one():
     groups = [i for i, cluster in enumerate(clusters) for _ in cluster]
     estimate = stats.mean(np.concatenate(clusters), groups=groups)
     assert estimate.value == pytest.approx(expected.value)
-    assert (estimate.low, estimate.high) == pytest.approx((expected.low, expected.high), rel=2e-3)
+    assert (estimate.low, estimate.high) == pytest.approx((expected.low, expected.high), rel=1e-9)
 
 
 def test_means_and_shares_of_too_little_have_no_interval():
