@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from grice.metrics.declaration import Metric
-from grice_research.comparisons import NOT_MEASURED, RIGHT, Comparison, Recorded, summed_up
+from grice_research.comparisons import RIGHT, Comparison, Recorded
 from grice_research.pages import changes, notice
 
 FLAWS = {
@@ -28,17 +28,12 @@ RULES = {
     "cosine_own_turns": "the less similar to its speaker's earlier turns, the better",
     "log_length": "the longer, the better",
     "position": "the earlier, the better",
-    "mean_adjacent_cosine": "the more similar neighbouring turns are, the better",
-    "mean_cosine_to_user": "the more similar the bot's turns are to the user's, the better",
-    "mean_system_words": "the more the bot says, the better",
-    "mean_user_words": "the more the user says, the better",
-    "turn_count": "the more turns, the better",
 }
 TITLE = "# What it cannot see\n\n"
 HEAD = """\
 This page lists the flaws that the metrics miss. Every figure is a recorded measurement (`make docs`
 writes the page from `docs/results`); the [pages of the metrics](metrics) give all intervals. The
-figures are those of the default models; [presets](presets.md) has those of larger ones.
+figures are those of the default models; [quality](quality.md) has larger ones.
 
 **How to read it.** Annotators marked flawed replies of chatbots. In pairs of one marked and one
 unmarked reply, a metric that detects the flaw scores the marked reply lower. *69 of 100* means that
@@ -68,8 +63,8 @@ FOOT = """\
 def blind_spots(known: Recorded, metrics: Mapping[str, Metric]) -> str:
     """Return the page on the measured limits of metrics, which are given by name."""
     defaults = [name for name, metric in metrics.items() if metric.default]
-    parts = [TITLE, *_outdated(known), HEAD, *_flaws(known, defaults), *_ratings(known)]
-    return "".join([*parts, *_conversations(known), *_unmeasured(known, metrics), FOOT])
+    parts = [TITLE, *_outdated(known), HEAD, *_flaws(known, defaults)]
+    return "".join([*parts, *_unmeasured(known, metrics), FOOT])
 
 
 def _outdated(known: Recorded) -> Iterator[str]:
@@ -162,50 +157,9 @@ def _bounded(flaw: str, comparison: Comparison) -> str:
     return f"{flaw} ({_hundredths(comparison.value)} of 100, between {low} and {high})"
 
 
-def _ratings(known: Recorded) -> Iterator[str]:
-    rows = []
-    for metric, limits in known.metrics.items():
-        for baseline, each in limits.rated().items():
-            above = sum(comparison.is_above for comparison in each)
-            rows.append(_row((f"`{metric}`", RULES.get(baseline, baseline), above, len(each))))
-    if rows:
-        columns = ("metric", "trivial baseline", "sets on which it is significantly better", "of")
-        yield (
-            "## Ratings\n\nOn rated sets, a metric should correlate with the ratings "
-            "more than a trivial\nbaseline does.\n\n"
-        )
-        yield "\n".join([_row(columns), "|---|---|---|---|", *rows]) + "\n\n"
-        by_baseline = (
-            each for limits in known.metrics.values() for each in limits.rated().values()
-        )
-        rated = (comparison for each in by_baseline for comparison in each)
-        yield f"Measured by {_commands(rated)}.\n\n"
-
-
-def _conversations(known: Recorded) -> Iterator[str]:
-    damaged = {
-        metric: comparison
-        for metric, limits in known.metrics.items()
-        for comparison in limits.marked()
-        if comparison.measure == RIGHT
-    }
-    if not damaged:
-        return
-    yield "## Perturbed conversations\n\n"
-    for metric, comparison in damaged.items():
-        low, high = _hundredths(comparison.low), _hundredths(comparison.high)
-        verdict = "significantly better" if comparison.is_above else "not significantly better"
-        yield (
-            f"`{metric}` scores the original above its perturbed version in "
-            f"{_hundredths(comparison.value)} of 100\npairs (between {low} and {high}), {verdict} "
-            f"than the trivial baseline *{RULES.get(comparison.baseline, comparison.baseline)}*\nwith "
-            f"{_hundredths(comparison.of_baseline)}. "
-        )
-    yield f"Measured by {_commands(damaged.values())}.\n\n"
-
-
 def _unmeasured(known: Recorded, metrics: Mapping[str, Metric]) -> Iterator[str]:
-    names = [f"`{name}`" for name in metrics if summed_up(name, known) == NOT_MEASURED]
+    compared = {*known.metrics, *known.baselines}
+    names = [f"`{name}`" for name in metrics if name not in compared]
     if names:
         yield (
             "## Metrics without a comparison\n\n"

@@ -12,11 +12,10 @@ from functools import cache
 from pathlib import Path
 
 import console
-from agreement import with_agreement
 from blind_spots import blind_spots
 from command_pages import command_pages
 from metric_pages import metric_page, model_cards
-from quality_table import with_table
+from quality_page import quality_page, with_table
 
 from grice.detectors import ALL
 from grice.detectors.rules import FAMILIES, figures
@@ -28,7 +27,6 @@ from grice_research.pages import bench_page, changes, index_page, notice, with_f
 from grice_research.runs import read_runs
 
 HERE = Path(__file__).parent
-PRESETS = HERE / "presets.md"
 LARGE = find_presets()["large"]
 RULES = HERE / "rules.md"
 BEGIN, END = "<!-- rules -->\n", "<!-- end of rules -->"
@@ -51,9 +49,9 @@ def pages() -> dict[Path, str]:
         HERE / "results.md": index_page(runs, "results"),
         **{HERE / "results" / f"{run.bench}.md": bench_page(run, "../results.md") for run in runs},
         RULES: _with_rules(RULES.read_text("utf-8")),
-        PRESETS: with_agreement(PRESETS.read_text("utf-8"), runs),
         LARGE: with_finds(LARGE.read_text("utf-8"), runs),
-        README: with_table(README.read_text("utf-8"), runs, PRESETS.read_text("utf-8")),
+        HERE / "quality.md": quality_page(runs),
+        README: with_table(README.read_text("utf-8"), runs),
     }
 
 

@@ -18,6 +18,7 @@ from mkdocs.structure.files import File, Files
 sys.path.insert(0, str(Path(__file__).parent))
 from notebook import executed
 
+WIDE = ("quality.md",)  # pages of tables that need the room beside them
 DIVIDED = ("formats.md", "presets.md", "integrations.md")
 LINK = re.compile(
     r"(?<!!)\[(?P<text>[^\]]+)\]\((?P<target>(?!\w+:|#)[^)#\s]+)(?P<anchor>#[\w-]+)?\)"
@@ -51,6 +52,8 @@ def on_page_markdown(markdown: str, *, page: Any, config: Any, **_: object) -> s
     if page.file.generated_by:
         return markdown
     uri = page.file.src_uri
+    if uri in WIDE:
+        page.meta["hide"] = ["navigation", "toc"]
     return linked(markdown, Path(config["docs_dir"]), os.path.dirname(uri), uri)
 
 

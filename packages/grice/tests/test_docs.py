@@ -6,6 +6,7 @@ import importlib
 import re
 import shutil
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -19,8 +20,9 @@ from grice.models.protocols import Pair, PairClassifier
 from grice.readers import read
 from grice.scoring.loaded import responses
 from grice.testing import check_metric
+from grice_research import orders
 from grice_research.comparisons import limits_of
-from grice_research.figures import Figure
+from grice_research.figures import Figure, Gap
 from grice_research.runs import Run, read_runs
 
 pytestmark = pytest.mark.docs
@@ -211,7 +213,7 @@ def test_what_cannot_be_seen_has_words_for_every_flaw_and_rule(known):
     marked = [each for limits in known.metrics.values() for each in limits.marked()]
     flaws = {comparison.on for comparison in marked if comparison.measure == "AUC"}
     assert flaws <= words.FLAWS.keys()
-    assert set(known.baselines) <= words.RULES.keys()
+    assert {each.baseline for each in marked if each.measure == "AUC"} <= words.RULES.keys()
 
 
 def test_what_cannot_be_seen_follows_from_the_figures(known, metrics):
@@ -225,27 +227,37 @@ def test_what_cannot_be_seen_follows_from_the_figures(known, metrics):
 
 
 @pytest.mark.parametrize("old", [True, False])
-def test_presets_mark_figures_of_versions_that_do_not_ship(old):
-    written = tool("agreement")
-    bench, (measure, on) = next(iter(written.SETS.items()))
+def test_the_page_on_quality_shows_what_is_recorded_and_marks_what_does_not_ship(old):
+    written = tool("quality_page")
+    flaws = orders.SETS[0]
     version = find_metrics().named("relevance").version
-    figure = Figure(
-        bench=bench, table="", row="relevance", kind="ours", on=on, measure=measure, value=0.56,
-        low=0.51, high=0.61, n=9, signature=f"relevance:{version}{'0' * old}|mode:fast",
+    made = partial(Figure, bench=flaws.bench, kind="ours", on=flaws.on, low=0.51, high=0.61, n=900)
+    gaps = (Gap("cosine_last_turn", 0.06, 0.01, 0.11),)
+    signature = f"relevance:{version}{'0' * old}|mode:fast"
+    figures = (
+        made(row=orders.PRESETS["small"][-1], measure="AUC", value=0.56, gaps=gaps,
+             signature=signature),
+        made(row="cosine_last_turn", kind="baseline", measure="AUC", value=0.5),
+        made(row="oracle: who speaks", kind="baseline", measure="AUC", value=0.9),
+        made(row="random order", kind="baseline", measure=orders.FIRST, value=1.0,
+             why="precision 0.250; of orders"),
+        made(row="GPT-3.5", kind="printed", measure=orders.FIRST, value=2.0, low=1.0, high=3.0),
+        made(row="GPT-3.5", kind="printed", measure="AUC", value=0.7),
     )  # fmt: skip
-    about = dict.fromkeys(("title", "paper", "date", "version", "command"), "")
-    runs = [
-        Run(bench=name, figures=(figure,) * (name == bench), counts={}, notes={}, **about)
-        for name in written.SETS
-    ]
-    before = "# Presets\n\n## small\n\n**Cost.** 7 s.\n\n**Agreement**, of old.\n\n| a |\n\n**What"
-    page = written.with_agreement(before, runs)
-    assert page.startswith("# Presets\n\n## small\n\n**Cost.** 7 s.\n\n**Agreement**, with")
-    assert page.endswith("\n\n**What")
-    assert "| a |" not in page
-    assert f"| `relevance` | 0.56 [0.51, 0.61]{' †' * old} | – | – |" in page
+    about = dict.fromkeys(("title", "paper", "date", "version"), "")
+    runs = [Run(bench=flaws.bench, figures=figures, counts={}, notes={}, command="", **about)]
+    page = written.quality_page(runs)
+    assert "900 replies of four chatbots" in page
+    assert "25 % are flawed" in page
+    row = f"| **0.56** ▲{' †' * old}<br><small>0.51 – 0.61</small> |"
+    assert f"| grice `small` | – | – | – {row}" in page
+    assert "| GPT-3.5, its votes | – | 0.50<br><small>0.25 – 0.75</small> |" in page
+    assert "0.50<br><small>0.51 – 0.61</small><br><small>unlike last turn</small> |" in page
     assert ("**Recorded for relevance" in page) is old
-    assert ("record them again with `grice bench minimal-pairs`." in page) is old
+    assert ("record them again with `grice bench abc-eval`." in page) is old
+    readme = written.with_table(f"before\n{written.BEGIN}\nold\n{written.END}\nafter", runs)
+    assert "old" not in readme
+    assert f"| grice `small` | – | – {row}" in readme
 
 
 NOTEBOOKS = sorted((DOCS / "notebooks").glob("*.py"))

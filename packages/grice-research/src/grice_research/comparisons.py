@@ -113,25 +113,6 @@ class Recorded(msgspec.Struct, frozen=True):
     baselines: tuple[str, ...]
 
 
-def summed_up(metric: str, known: Recorded) -> str:
-    """Return in one line what a metric does not see."""
-    limits = known.metrics.get(metric)
-    if limits is None:
-        return TRIVIAL if metric in known.baselines else NOT_MEASURED
-    parts = []
-    blind = [comparison.on for comparison in limits.marked() if comparison.low <= comparison.chance]
-    if blind:
-        parts.append(f"near or below chance for {', '.join(blind)}")
-    for baseline, each in limits.rated().items():
-        if _ranks_alike(each):
-            parts.append(f"ranks as {baseline} does")
-            continue
-        behind = sum(not comparison.is_above for comparison in each)
-        if behind:
-            parts.append(f"not above {baseline} on {behind} of {len(each)} rated sets")
-    return "; ".join(parts) or "no limit found by what was measured"
-
-
 def explained(metric: str, known: Recorded, *, signature: str = "") -> list[str]:
     """Return what a metric does not see, sentence by sentence, with figures."""
     limits = known.metrics.get(metric)

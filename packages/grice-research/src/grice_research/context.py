@@ -203,6 +203,14 @@ def _single_ratings(rated: Rated, first: str, second: str) -> Estimate:
     return correlation(ratings, others, kind="spearman", groups=groups)
 
 
+def data_digest(folder: Path, place: str) -> str:
+    """Return the name of a file or folder of the data folder with a hash of its content."""
+    start = folder / place
+    files = sorted(start.rglob("*")) if start.is_dir() else [start]
+    content = sha256(b"".join(file.read_bytes() for file in files if file.is_file()))
+    return f"{start.name.partition('.')[0]}@{content.hexdigest()[:8]}"
+
+
 class Skipped(InputError):  # noqa: N818 - no fault, only a figure that is not measured
     """A figure that is not measured, for a reason that is no fault: its set is left out or away."""
 
@@ -244,13 +252,6 @@ class BenchContext:
         if self._folder is None:
             raise InputError("no data folder is named; give --data DIR or set GRICE_DATA")
         return self._folder
-
-    def digest(self, place: str) -> str:
-        """Return the name of a file or folder of the data folder with a hash of its content."""
-        start = self.folder / place
-        files = sorted(start.rglob("*")) if start.is_dir() else [start]
-        content = sha256(b"".join(file.read_bytes() for file in files if file.is_file()))
-        return f"{start.name.partition('.')[0]}@{content.hexdigest()[:8]}"
 
     def models(self) -> ModelLoader:
         """Return what opens models."""

@@ -42,6 +42,7 @@ def legend() -> list[str]:
 
 
 Kind: TypeAlias = Literal["printed", "ours", "baseline"]
+RANDOM = "random order"  # the row of an order by chance
 
 
 class Gap(NamedTuple):

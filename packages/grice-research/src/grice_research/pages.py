@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from grice.metrics.declaration import find_metrics
 from grice.models.folder import open_folder, shipped_models
-from grice_research.figures import VERDICTS, Figure, legend
+from grice_research.figures import RANDOM, VERDICTS, Figure, legend
 from grice_research.runs import NOT_MEASURED, Run, counted
 
 MARK = "†"  # stands behind the name of a row that is outdated
@@ -139,6 +139,65 @@ def notice(differ: Iterable[Change], commands: Iterable[str], figures: str) -> s
 def _listed(items: Iterable[str]) -> str:
     *first, last = items
     return f"{', '.join(first)} and {last}" if first else last
+
+
+ABOVE = "▲"
+
+
+class Records:
+    """Recorded figures by bench, row, measure and set, and those that are outdated."""
+
+    def __init__(self, runs: Sequence[Run]) -> None:
+        self.figures = {
+            (run.bench, each.row, each.measure, each.on): each
+            for run in runs
+            for each in run.figures
+        }
+        self.old = {each: c for run in runs for each, c in outdated(run.figures).items()}
+        self.shown: list[Figure] = []
+
+    def get(self, bench: str, rows: Sequence[str], measure: str, on: str) -> Figure | None:
+        """Return the figure of the first of some rows that is recorded."""
+        keys = ((bench, row, measure, on) for row in rows)
+        return next((self.figures[key] for key in keys if key in self.figures), None)
+
+    def best(self, bench: str, measure: str, on: str) -> Figure | None:
+        """Return the best trivial baseline, of which an oracle is none."""
+        found = (
+            each
+            for (name, row, what, where), each in self.figures.items()
+            if (name, what, where) == (bench, measure, on)
+            and each.kind == "baseline"
+            and row != RANDOM
+            and not row.startswith("oracle")
+        )
+        return max(found, key=lambda each: each.value or 0.0, default=None)
+
+    def cell(self, figure: Figure | None, *, scale: float = 1.0, gap: str = " ") -> str:
+        """Return a value with its interval, and how it stands to the best trivial baseline."""
+        if figure is None or figure.value is None:
+            return "–"
+        self.shown.append(figure)
+        low, high = (scale * (each or 0.0) for each in (figure.low, figure.high))
+        value = f"{scale * figure.value:.2f}"
+        if figure.gaps:
+            sign = _sign(figure)
+            value = f"**{value}** {sign}" if sign == ABOVE else f"{value} {sign}"
+        mark = f" {MARK}" if figure in self.old else ""
+        return f"{value}{mark}{gap}<small>{low:.2f} – {min(high, 1):.2f}</small>"
+
+    def notice(self) -> Iterator[str]:
+        """Yield which versions that do not ship the figures shown are of, if any are."""
+        used = [figure for figure in self.shown if figure in self.old]
+        changed = [change for figure in used for change in self.old[figure]]
+        commands = [f"grice bench {figure.bench}" for figure in used]
+        if said := notice(changed, commands, f"Figures with {MARK}"):
+            yield f"{said}\n\n"
+
+
+def _sign(figure: Figure) -> str:
+    best = min(figure.gaps, key=lambda each: each.value)
+    return ABOVE if best.low > 0 else "▼" if best.high < 0 else "="
 
 
 OTHER = "other versions"

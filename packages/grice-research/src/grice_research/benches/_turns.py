@@ -19,7 +19,7 @@ from grice.models.folder import open_folder
 from grice.models.protocols import Encoder
 from grice.stats.estimate import Estimate
 from grice_research.context import BenchContext, metric_and_preset
-from grice_research.figures import Figure, figure, gap_to
+from grice_research.figures import RANDOM, Figure, figure, gap_to
 from grice_research.roc import lift_at_random, review_lifts, roc_areas
 
 BASELINES = ("cosine_last_turn", "log_length")
@@ -28,7 +28,6 @@ OWN_TURNS, POSITION = "cosine_own_turns", "position"
 TRIVIAL = (*BASELINES, OWN_TURNS, POSITION)
 AREA = "AUC"
 LIFTS = {share: f"lift of the first {100 * share:.0f} %" for share in (0.1, 0.2)}
-RANDOM = "random order"
 BY_DEFAULT = "review-small, default metrics"
 """The order of review of a run that names neither metrics nor a preset."""
 QUALITIES = ("coherence", "commonsense", "engagement", "relevance")
@@ -184,6 +183,7 @@ class Columns(NamedTuple):
     ours: dict[str, str]
     signatures: dict[str, str]  # what exactly was computed, with the set
     trained: dict[str, float]  # share of the texts of the set that a model has seen
+    data: str  # the set with a hash of its content
 
     def low(self) -> dict[str, list[float]]:
         """Return the scores turned round, so that flawed turns have the higher ones."""
@@ -212,7 +212,7 @@ class Columns(NamedTuple):
             on=on,
             why=why,
             metric=self.ours.get(name, ""),
-            signature=self.signatures.get(name, ""),
+            signature=self.signatures.get(name) or f"{name}|on:{self.data}",
             gaps=tuple(gaps),
             trained=self.trained.get(name, 0.0),
         )
@@ -238,11 +238,11 @@ def turn_columns(
     signatures = {name: f"{context.grader(name)[1][name]}|on:{data}" for name in scored}
     trained = {name: context.trained_share(name, seen_as or on) for name in ours}
     encoder = context.models().fingerprint("builtin:encoder")
-    signatures |= {OWN_TURNS: f"{encoder}|on:{data}", POSITION: f"on:{data}"}
+    signatures[OWN_TURNS] = f"{encoder}|on:{data}"
     for name, identity, order in review_values(scored, talks) if orders else ():
         values[name], ours[name] = order, ""
         signatures[name] = f"{identity}|on:{data}"
-    return Columns(values, ours, signatures, trained)
+    return Columns(values, ours, signatures, trained, data)
 
 
 def trivial_orders(context: BenchContext, talks: Sequence[Conversation]) -> dict[str, list[float]]:

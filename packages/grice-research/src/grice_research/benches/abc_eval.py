@@ -73,7 +73,7 @@ def measure(context: BenchContext) -> Iterator[Figure]:
         if behaviour == ANY:
             labels = [float(n > 0) for n in votes]
             yield from lift_rows(columns, labels, behaviour, marked.group)
-        yield from _released(behaviour, votes, marked)
+        yield from _released(behaviour, votes, marked, columns.data)
 
 
 def read_marked(folder: Path) -> Marked:
@@ -125,7 +125,7 @@ def _of_behaviour(
     )
 
 
-def _released(behaviour: str, votes: Sequence[int], marked: Marked) -> Iterator[Figure]:
+def _released(behaviour: str, votes: Sequence[int], marked: Marked, data: str) -> Iterator[Figure]:
     """Yield the areas of votes that models were asked for, which are hard decisions.
 
     For any of six flaws, the number of flaws that a model voted for counts, if all were asked for.
@@ -138,9 +138,8 @@ def _released(behaviour: str, votes: Sequence[int], marked: Marked) -> Iterator[
             continue
         labels = [float(n > 0) for n in votes]
         rate = sum(labels) / len(labels)
-        printed = partial(
-            figure, kind="printed", on=behaviour, signature="released votes|on:abc_eval"
-        )
+        signature = f"released votes|on:{data}"
+        printed = partial(figure, kind="printed", on=behaviour, signature=signature)
         area = roc_areas({name: votes_given}, labels, groups=marked.group).areas[name]
         yield printed(name, AREA, area, why="of released votes")
         for share, measure in LIFTS.items() if behaviour == ANY else ():

@@ -22,13 +22,12 @@ import numpy as np
 
 from grice.data import Triple
 from grice.knowledge.generative import GenerativeKnowledge, plain_event
-from grice.knowledge.schema import load_schema
 from grice.knowledge.store import KnowledgeBase
 from grice.stats.estimate import Estimate
 from grice.stats.inputs import Floats, group_codes
 from grice.stats.resample import estimate, resample
 from grice_research.benches._turns import marked_lines
-from grice_research.context import BenchContext
+from grice_research.context import BenchContext, data_digest
 from grice_research.figures import Figure, Kind, figure
 from grice_tasks.situatedgen.captions import ORDERS, bleu_counts, rouge_l
 
@@ -45,7 +44,6 @@ TRAINING = "atomic/atomic2020_sample.tsv.gz"
 SOURCE = "github.com/allenai/comet-atomic-2020, system_eval/BART (CC BY)"
 K = 9  # tails per query: as many beams as were released
 GENERATED, STORED = "builtin:comet", "builtin:atomic"
-PARTS = ("", ", ACCENT's 12 relations")  # behind the name of a row: all 23 relations, and 12
 NONE = "none"
 
 
@@ -76,15 +74,11 @@ def measure(context: BenchContext) -> Iterator[Figure]:
         heads, relations = ([getattr(each, side) for each in asked] for side in Query._fields[:2])
         tails = [[tail.tail for tail in each] for each in knowledge.tails(heads, relations, K)]
         given.append((row, "ours", tails, signature))
-    accent = load_schema("atomic2020").group("accent")
-    for suffix in PARTS:
-        chosen = [i for i, query in enumerate(asked) if not suffix or query.relation in accent]
-        for row, kind, tails, signature in given:
-            likeness = tail_likeness([asked[i] for i in chosen], [tails[i] for i in chosen])
-            for name, value in likeness.items():
-                stated = f"{signature}|on:{context.digest(QUERIES)}{suffix}|measure:{name}"
-                yield figure(f"{row}{suffix}", name, value, kind, signature=stated)
-        yield from _perplexities(context, [asked[i] for i in chosen], suffix)
+    for row, kind, tails, signature in given:
+        for name, value in tail_likeness(asked, tails).items():
+            stated = f"{signature}|on:{data_digest(context.folder, QUERIES)}|measure:{name}"
+            yield figure(row, name, value, kind, signature=stated)
+    yield from _perplexities(context, asked)
 
 
 def read_queries(folder: Path) -> list[Query]:
@@ -154,7 +148,7 @@ def bleu_2(sums: Floats) -> Floats:
     return np.nan_to_num(values)
 
 
-def _perplexities(context: BenchContext, asked: Sequence[Query], suffix: str) -> Iterator[Figure]:
+def _perplexities(context: BenchContext, asked: Sequence[Query]) -> Iterator[Figure]:
     generator = cast("GenerativeKnowledge", context.models().load(GENERATED))
     triples = [
         Triple(query.head, query.relation, tail) for query in asked for tail in query.references
@@ -174,11 +168,11 @@ def _perplexities(context: BenchContext, asked: Sequence[Query], suffix: str) ->
     )
     name = "perplexity"
     why = "of a word piece; every reference counts alike; COMET-BART's was not released"
-    data = f"on:{context.digest(QUERIES)}{suffix}|measure:{name}"
+    data = f"on:{data_digest(context.folder, QUERIES)}|measure:{name}"
     signature = f"{context.models().fingerprint(GENERATED)}|{data}"
     for (row, kind), value in zip(rows, each.values(), strict=True):
         stated = partial(figure, lower=True, why=why, signature=signature)
-        yield stated(f"{row}{suffix}", name, value, kind)
+        yield stated(row, name, value, kind)
 
 
 def _estimates(

@@ -16,7 +16,7 @@ import numpy as np
 from grice.data import Triple
 from grice.errors import InputError, ModelFolderError
 from grice.stats import mean
-from grice_research.context import BenchContext
+from grice_research.context import BenchContext, data_digest
 from grice_research.figures import Figure, figure
 from grice_research.published import printed
 from grice_research.triplets.cider import (
@@ -88,7 +88,7 @@ def measure(context: BenchContext) -> Iterator[Figure]:
     everything = frozenset(cider.folds)
     answers = answer_tasks(cider, everything, shipped)
     by_fold = [_scored(folds[number], answers, shipped.level) for number in FOLDS]
-    yield from _rows(by_fold, f"{fingerprint}|on:{context.digest('cider')}")
+    yield from _rows(by_fold, f"{fingerprint}|on:{data_digest(context.folder, 'cider')}")
     yield from _baselines(cider, folds)
 
 
@@ -134,15 +134,8 @@ def _scored(fold: _Fold, answers: TaskAnswers, level: float) -> Scored:
 
 def _span_scores(questions: Sequence[Question], answers: Sequence[str]) -> Scored:
     scored: Scored = {}
-    pairs = list(zip(questions, answers, strict=True))
     whole = score_spans([[q.valid[0]] for q in questions], answers)
     scored |= {("span", name): getattr(whole, name) for name in whole._fields if name != "n"}
-    best = score_spans([q.valid for q in questions], answers)
-    clean = [(q, a) for q, a in pairs if not q.pasted]
-    without_pasted = score_spans([[q.valid[0]] for q, _ in clean], [a for _, a in clean])
-    for name in ("em", "f1"):
-        scored["span, any valid tail", name] = getattr(best, name)
-        scored["span, without pasted answers", name] = getattr(without_pasted, name)
     return scored
 
 

@@ -23,7 +23,7 @@ from grice.knowledge.store import KnowledgeBase
 from grice.metrics.commonsense import nearest_known
 from grice.models.protocols import Encoder
 from grice.stats.estimate import Estimate
-from grice_research.context import BenchContext
+from grice_research.context import BenchContext, data_digest
 from grice_research.figures import Figure, figure
 from grice_research.published import printed
 from grice_research.roc import roc_areas
@@ -141,7 +141,7 @@ def measure(context: BenchContext) -> Iterator[Figure]:
         scorer = SCORERS[name]
         scores = scorer.score(rows, context)
         models = map(context.models().fingerprint, scorer.models)
-        fingerprint = "|".join([name, *models, f"on:{context.digest(TEST)}"])
+        fingerprint = "|".join([name, *models, f"on:{data_digest(context.folder, TEST)}"])
         for part, suffix in PARTS.items():
             yield from _areas(name, scores, rows, part, suffix, fingerprint)
 

@@ -4,8 +4,8 @@ All 12 relations were asked of all 100 replies; a cell is a reply and a relation
 everywhere, or for the six relations that people found most often in the training part, are the
 baselines: their F1 is near those of the published extractors.
 
-Whether a cell holds a triple is judged as a yes or no; how alike the triples are, by BLEU-2 and
-BERTScore over the cells where both the people and the extractor give one (the released script).
+Whether a cell holds a triple is judged as a yes or no; how alike the triples are, by BLEU-2 over
+the cells where both the people and the extractor give one (the released script).
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
-from typing import NamedTuple, TypeAlias, cast
+from typing import NamedTuple, cast
 
 import msgspec
 import numpy as np
@@ -26,8 +26,6 @@ from grice.errors import InputError
 from grice.knowledge.extraction import ContextResponse, TripleExtractor
 from grice.knowledge.schema import RELATIONS
 from grice.metrics.commonsense import exchange_of
-from grice.models.embedded import EmbeddedEncoder
-from grice.models.loader import ModelLoader
 from grice.scoring.loaded import responses
 from grice.stats.estimate import Estimate
 from grice.stats.inputs import Floats
@@ -36,9 +34,6 @@ from grice.text.events import event_text
 from grice_research.context import BenchContext
 from grice_research.figures import Figure, Gap, Kind, figure, gap_to
 from grice_research.published import printed
-from grice_tasks.explagraphs.embedding import TokenLikeness
-
-Likeness: TypeAlias = Callable[[str, str], float]
 
 TITLE = "Triples of events read from replies, DECO test"
 PAPER = (
@@ -49,10 +44,7 @@ PAPER = (
 MODEL = "builtin:extraction"
 PRINTED = {
     "precision": "precision", "recall": "recall", "F1": "f1", "BLEU-2": "bleu2",
-    "BERTScore": "bertscore, roberta-large",
 }  # fmt: skip
-OWN_BERTSCORE = "bertscore, shipped encoder"
-"""Greedy matching of the shipped encoder's token states: no printed figure is of that model."""
 BESIDE = "ACCENT T5"
 FREQUENT = ("xEffect", "oReact", "HasSubEvent", "HinderedBy", "isAfter", "xAttr")
 """The relations with most triples in DECO's training part (Table 10)."""
@@ -68,7 +60,9 @@ def measure(context: BenchContext) -> Iterator[Figure]:
     extractor = cast("TripleExtractor", models.load(MODEL))
     fingerprint = f"{models.fingerprint(MODEL)}|on:{replies.fingerprint}"
     cells = printed("accent", "table 3")[BESIDE]
-    stated = {PRINTED[measure]: value for (_, measure), value in cells.items()}
+    stated = {
+        PRINTED[measure]: value for (_, measure), value in cells.items() if measure in PRINTED
+    }
 
     found = read_triples(extractor, exchanges)
     trivial, ours = baselines(exchanges), cells_of(found, replies)
@@ -130,23 +124,13 @@ def _rows(
     published: Mapping[str, float] | None = None,
 ) -> Iterator[Figure]:
     cells = cells_of(triples, replies)
-    likeness = _likeness(cells)
     given = sum(bool(pairs) for each in triples for pairs in each.values())
     why = f"{given} of {len(triples) * len(RELATIONS)} cells hold a triple"
-    for name, measured in extraction_measures(cells, RELATIONS, likeness=likeness).items():
-        shown = OWN_BERTSCORE if name == BERTSCORE else name
-        stated = (published or {}).get(shown)
+    for name, measured in extraction_measures(cells, RELATIONS).items():
+        stated = (published or {}).get(name)
         beside = "" if stated is None else BESIDE
         about = partial(figure, why=why, signature=signature, published=stated, beside=beside)
-        yield about(row, shown, measured, kind)
-
-
-def _likeness(cells: Sequence[Cells]) -> TokenLikeness:
-    """Return BERTScore's F1 by the shipped encoder, with all texts encoded at once."""
-    sides = [side for reply in cells for side in (reply.extracted, reply.gold)]
-    texts = [text for side in sides for pairs in side.values() for text in lines_of(pairs)]
-    encoder = ModelLoader().load("builtin:encoder", EmbeddedEncoder)
-    return TokenLikeness(encoder, texts)
+        yield about(row, name, measured, kind)
 
 
 class Replies(NamedTuple):
@@ -170,7 +154,6 @@ def read_replies(context: BenchContext, name: str) -> Replies:
 
 
 MEASURES = ("precision", "recall", "f1", "bleu2")
-BERTSCORE = "bertscore"  # given beside these if there is an encoder for it
 
 Pairs = list[tuple[str, str]]  # heads and tails of one cell
 
@@ -186,18 +169,16 @@ def extraction_measures(
     replies: Sequence[Cells],
     relations: Sequence[str],
     *,
-    likeness: Likeness | None = None,
     seed: int = 0,
 ) -> dict[str, Estimate]:
     """Return precision, recall, F1 and BLEU-2, 0 to 1, with intervals over replies."""
-    counts = _table(replies, relations, likeness)
+    counts = _table(replies, relations)
 
     def statistic(weights: Floats) -> Floats:
         return _measures(weights @ counts)
 
     drawn = resample(statistic, len(counts), seed=seed)
-    names = MEASURES if likeness is None else (*MEASURES, BERTSCORE)
-    return {name: estimate(drawn, column, what=name) for column, name in enumerate(names)}
+    return {name: estimate(drawn, column, what=name) for column, name in enumerate(MEASURES)}
 
 
 def extraction_differences(
@@ -221,10 +202,8 @@ def extraction_differences(
     }
 
 
-def _table(
-    replies: Sequence[Cells], relations: Sequence[str], likeness: Likeness | None = None
-) -> Floats:
-    counts = np.array([_counts(cells, relations, likeness) for cells in replies], np.float64)
+def _table(replies: Sequence[Cells], relations: Sequence[str]) -> Floats:
+    counts = np.array([_counts(cells, relations) for cells in replies], np.float64)
     if len(counts) < 2 or not counts[:, 0].sum():
         raise InputError(
             f"{len(counts)} replies: extraction is measured on at least two, and people and "
@@ -234,30 +213,22 @@ def _table(
 
 
 def _measures(sums: Floats) -> Floats:
-    """Return the measures of sums of :func:`_counts`, shape ``(n, 5)`` each."""
-    both, extracted, gold, likeness, closeness = sums.T
+    """Return the measures of sums of :func:`_counts`, shape ``(n, 4)`` each."""
+    both, extracted, gold, likeness = sums.T
     with np.errstate(invalid="ignore", divide="ignore"):
         f1 = 2 * both / (extracted + gold)
-        columns = (both / extracted, both / gold, f1, likeness / both, closeness / both)
+        columns = (both / extracted, both / gold, f1, likeness / both)
     return np.stack(columns, axis=1)
 
 
-def _counts(
-    cells: Cells, relations: Sequence[str], closest: Likeness | None
-) -> tuple[int, int, int, float, float]:
-    """Return cells of both, of the extractor, of people; of the first BLEU-2 and BERTScore."""
+def _counts(cells: Cells, relations: Sequence[str]) -> tuple[int, int, int, float]:
+    """Return cells of both, of the extractor, of people, and the BLEU-2 of the first."""
     extracted = [name for name in relations if cells.extracted.get(name)]
     gold = [name for name in relations if cells.gold.get(name)]
     both = [name for name in extracted if name in gold]
     pairs = [(lines_of(cells.extracted[name]), lines_of(cells.gold[name])) for name in both]
     likeness = sum(bleu2(mine, goals) for mine, goals in pairs)
-    closeness = sum(_best(mine, goals, closest) for mine, goals in pairs) if closest else 0.0
-    return len(both), len(extracted), len(gold), likeness, closeness
-
-
-def _best(predictions: Sequence[str], references: Sequence[str], likeness: Likeness) -> float:
-    best = [max(likeness(text, goal) for goal in references) for text in predictions]
-    return sum(best) / len(best)
+    return len(both), len(extracted), len(gold), likeness
 
 
 def lines_of(pairs: Pairs) -> list[str]:

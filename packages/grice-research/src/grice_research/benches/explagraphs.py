@@ -7,19 +7,16 @@ not with published figures. Everything else is counted as the official script co
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from grice.stats import mean
 from grice.stats.estimate import Estimate
-from grice_research.context import BenchContext
+from grice_research.context import BenchContext, data_digest
 from grice_research.figures import Figure, Kind, figure
 from grice_research.published import printed
 from grice_tasks.explagraphs.classifiers import GraphClassifiers
-from grice_tasks.explagraphs.features import Reading
 from grice_tasks.explagraphs.generator import generate_graphs
-from grice_tasks.explagraphs.graph import read_graph
 from grice_tasks.explagraphs.samples import (
     Prediction,
     Sample,
@@ -71,13 +68,13 @@ def measure(context: BenchContext) -> Iterator[Figure]:
     folder = context.folder / "explagraphs"
     samples = read_samples(folder / "dev.jsonl.gz")
     judges: GraphClassifiers = context.models().load(MODEL)  # type: ignore[assignment]
-    fingerprint = f"{context.models().fingerprint(MODEL)}|on:{context.digest('explagraphs')}"
+    fingerprint = (
+        f"{context.models().fingerprint(MODEL)}|on:{data_digest(context.folder, 'explagraphs')}"
+    )
     re_t5 = {measure: v for (_, measure), v in printed("explagraphs", "table 5")["RE-T5"].items()}
-    scored: dict[str, tuple[Values, list[Sample]]] = {}
     for system in _systems(samples, judges, folder):
         answered = [sample for sample in samples if sample.id in system.predictions]
         values = _values(answered, system.predictions, judges)
-        scored[system.name] = values, answered
         for name in MEASURES:
             ours = system.name == "embedded"
             beside = re_t5.get(PRINTED.get(name, "")) if ours else None
@@ -96,8 +93,6 @@ def measure(context: BenchContext) -> Iterator[Figure]:
     right = [float(graph_polarity(sample.graphs[0]) == sample.stance) for sample in samples]
     why = "how far the form of a graph gives its stance away"
     yield figure("polarity of the gold graph", "sa", _mean(right, samples), "baseline", why=why)
-    yield from _stances(samples, judges, fingerprint)
-    yield from _emptiness(scored, fingerprint)
 
 
 def _systems(
@@ -141,41 +136,3 @@ def _mean(values: Sequence[float], samples: Sequence[Sample]) -> Estimate:
     """Return the mean, clustered by belief, for the graphs of one are alike."""
     beliefs = [sample.belief.lower() for sample in samples]
     return mean(values, groups=beliefs)
-
-
-def _stances(
-    samples: Sequence[Sample], judges: GraphClassifiers, fingerprint: str
-) -> Iterator[Figure]:
-    """Yield how often the stance is found with the gold graph, and how much that adds.
-
-    Without a graph it is found as often as the answers ``embedded`` say: their ``sa``.
-    """
-    texts = [(sample.belief, sample.argument) for sample in samples]
-    readings = [
-        Reading(*pair, read_graph(sample.graphs[0].lower()).graph)
-        for pair, sample in zip(texts, samples, strict=True)
-    ]
-    alone, beside = judges.stances(texts), judges.stances_with_graphs(readings)
-    right = [
-        [float(told == each.stance) for (told, _), each in zip(stances, samples, strict=True)]
-        for stances in (alone, beside)
-    ]
-    gain = [b - a for a, b in zip(*right, strict=True)]
-    stated = partial(figure, kind="ours", signature=f"{fingerprint}|sa")
-    why = "the form of a gold graph gives stances away"
-    yield stated("stance with gold graph", "sa", _mean(right[1], samples), why=why)
-    yield stated("with gold graph minus without", "sa", _mean(gain, samples))
-
-
-def _emptiness(
-    scored: Mapping[str, tuple[Values, list[Sample]]], fingerprint: str
-) -> Iterator[Figure]:
-    """Yield how far ours is above nonsense and below gold."""
-    samples = scored["embedded"][1]
-    name = "informativeness"
-    signature = f"{fingerprint}|{name}"
-    for first, second in (("embedded", "nonsense"), ("gold graphs", "embedded")):
-        pairs = zip(scored[first][0][name], scored[second][0][name], strict=True)
-        above = _mean([a - b for a, b in pairs], samples)
-        why = f"{OWN_JUDGE}; {APART}"
-        yield figure(f"{first} minus {second}", name, above, "ours", why=why, signature=signature)

@@ -87,7 +87,7 @@ def measure(context: BenchContext) -> Iterator[Figure]:
     values |= trivial_orders(context, keyed.talks)
     data = digest_of("planted_flaws", keyed.talks)
     signatures = {name: f"{context.grader(name)[1][name]}|on:{data}" for name in BASELINES}
-    columns = Columns(values, {}, signatures, {})
+    columns = Columns(values, {}, signatures, {}, data)
     certain = list(_certain(keyed.talks))
     for name, identity, order in review_values(scored, keyed.talks):
         columns.ours[name] = ""

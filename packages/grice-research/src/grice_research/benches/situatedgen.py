@@ -20,7 +20,7 @@ from grice.errors import InputError, ModelFolderError
 from grice.stats import mean
 from grice.stats.estimate import Estimate
 from grice_research.benches._turns import marked_lines
-from grice_research.context import BenchContext
+from grice_research.context import BenchContext, data_digest
 from grice_research.figures import Figure, Kind, figure
 from grice_research.published import printed
 from grice_tasks.situatedgen.captions import rouge_l
@@ -154,7 +154,7 @@ def _rows_of(context: BenchContext, samples: Sequence[Sample]) -> Iterator[Figur
         raise InputError(str(error)) from error
     known = entities_in(folder)
     samples = [with_entities(sample, known) for sample in samples]
-    data = context.digest("situatedgen")
+    data = data_digest(context.folder, "situatedgen")
     fingerprint = f"{models.fingerprint('builtin:situated')}|on:{data}"
     writer = contrast.recomposer(context_models.tagger)
     keywords = [sample.keywords for sample in samples]
