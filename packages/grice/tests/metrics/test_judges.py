@@ -79,26 +79,21 @@ def test_answers_that_lack_are_said():
     assert (score.status, score.flags) == ("ok", ("partly_unanswered",))
 
 
-@pytest.mark.parametrize("name", ["judge_relevance", "judge_engagement", "judge_commonsense"])
-@pytest.mark.parametrize(("talk", "options"), [
-    (TALK[1:], {}), ([" ", TALK[1]], {}), ([TALK[0], " ", TALK[1]], {"history": 1}),
+NOTHING, ALONE = "no turn before the reply", "fewer than two turns contain text"
+
+
+@pytest.mark.parametrize(("names", "talk", "options", "reason"), [
+    (JUDGES[:3], TALK[1:], {}, NOTHING), (JUDGES[:3], [" ", TALK[1]], {}, NOTHING),
+    (JUDGES[:3], [TALK[0], " ", TALK[1]], {"history": 1}, NOTHING),
+    (JUDGES[3:], TALK[:1], {}, ALONE), (JUDGES[3:], [TALK[0], " "], {}, ALONE),
+    (JUDGES[3:], TALK, {"history": 1}, ALONE),
 ])  # fmt: skip
-def test_a_reply_to_nothing_is_not_sent(name, talk, options):
+def test_nothing_is_sent_of_a_reply_to_nothing(names, talk, options, reason):
     with StubEndpoint() as server:
-        score = scored(server, talk, name, **options)
+        scores = [scored(server, talk, name, **options) for name in names]
         assert server.requests == []
-    expected = (0.5, "abstained", "no turn before the reply")
-    assert (score.value, score.status, score.reason) == expected
-
-
-@pytest.mark.parametrize(
-    ("talk", "options"), [(TALK[:1], {}), ([TALK[0], " "], {}), (TALK, {"history": 1})]
-)
-def test_a_conversation_of_one_turn_is_not_sent(talk, options):
-    with StubEndpoint() as server:
-        score = scored(server, talk, "judge_coherence", **options)
-        assert server.requests == []
-    assert (score.status, score.reason) == ("abstained", "fewer than two turns contain text")
+    said = {(score.value, score.status, score.reason) for score in scores}
+    assert said == {(0.5, "abstained", reason)}
 
 
 def test_of_several_replies_those_with_a_history_are_sent():

@@ -62,6 +62,11 @@ SHARED = {
     "format": ("NAME", "format of the files; default: detected (grice list)"),
     "host": ("HOST", "address to listen on (default: this machine only)"),
     "json": ("", "print the result as JSON, one object per line"),
+    "judge": (
+        "MODEL",
+        "the judge of rubrics: openai:MODEL@URL, or a model that answers rubrics (default: the "
+        "openai: of --models)",
+    ),
     "level": ("P", "confidence level of the intervals, between 0 and 1"),
     "limit_requests": (
         "N",
@@ -82,6 +87,11 @@ SHARED = {
     "plugin": ("FILE.py", "a Python file that declares further metrics; may be repeated"),
     "port": ("PORT", "port to listen on"),
     "report": ("OUT.html", "also write an HTML page of the result"),
+    "rubric": (
+        "RUBRIC",
+        "also score by a criterion of your own: a sentence, or a .toml file with several; may be "
+        "repeated",
+    ),
     "rules": ("", "as in the paper, or as in the official script"),
     "scale": (("LOW", "HIGH"), "lowest and highest possible rating; default: those in the data"),
     "seed": ("N", "seed of random draws"),
@@ -121,6 +131,8 @@ class Scoring(argparse.Namespace):
     registry: Registry
     metrics: str | None = None
     plugin: Sequence[Path] = ()
+    rubric: Sequence[str] = ()
+    judge: str | None = None
     models: str | None = None
     mode: Literal["fast", "exact"] = "fast"
     workers: Count | None = None

@@ -65,6 +65,8 @@ def loader(scoring: Scoring, speakers: Sequence[str] = ()) -> partial[Grader]:
         mode=scoring.mode,
         workers=scoring.workers,
         cache=None if scoring.no_cache else scoring.cache or cache_folder(),
+        rubrics=scoring.rubric,
+        judge=scoring.judge,
         models=preset,
         terms=client_options(scoring) if hasattr(scoring, "limit_requests") else None,
     )

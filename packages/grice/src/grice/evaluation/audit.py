@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from grice.data import Score
+    from grice.metrics.judges import Aspect
     from grice.scoring.api import Grader
     from grice.scoring.loaded import LoadedMetric
 
@@ -152,8 +153,10 @@ def audit(
             rows.append(replace(row, metric=name))
             continue
         fields: dict[str, Any] = {"gain": _gain(values, baseline, items)}
-        if isinstance(loaded.models.get(MODEL), Chat):
-            fields |= _order(loaded, items) | _spread(loaded, items, repeats) | {"judge": True}
+        if isinstance(chat := loaded.models.get(MODEL), Chat):
+            aspect = getattr(loaded.metric.function, "aspect", None) or ASPECTS[row.metric]
+            fields |= _order(chat, aspect, items) | _spread(chat, aspect, items, repeats)
+            fields["judge"] = True
         row = replace(row, **fields)
         trusted = not _doubt(row, len(items))
         rows.append(replace(row, verdict=verdict(row, len(items)), trusted=trusted))
@@ -244,10 +247,8 @@ def _mean(values: Sequence[float]) -> Estimate | None:
     return mean(values) if values else None
 
 
-def _order(loaded: LoadedMetric, items: Sequence[RatedReply]) -> dict[str, Any]:
+def _order(chat: Chat, aspect: Aspect, items: Sequence[RatedReply]) -> dict[str, Any]:
     """Compare two replies to one history, in both orders."""
-    chat = loaded.models[MODEL]
-    assert isinstance(chat, Chat)
     pairs = [
         (talk_data(item.turns[:-1]), item.reply, items[place - 1].reply)
         for place, item in enumerate(items)
@@ -255,7 +256,7 @@ def _order(loaded: LoadedMetric, items: Sequence[RatedReply]) -> dict[str, Any]:
     ]
     both = [
         (first.better, other.better)
-        for first, other in prefer(chat, ASPECTS[loaded.metric.name], pairs)
+        for first, other in prefer(chat, aspect, pairs)
         if isinstance(first, Preference) and isinstance(other, Preference)
     ]
     # The second answer is to the replies in reverse order.
@@ -270,11 +271,11 @@ def _order(loaded: LoadedMetric, items: Sequence[RatedReply]) -> dict[str, Any]:
     }
 
 
-def _spread(loaded: LoadedMetric, items: Sequence[RatedReply], repeats: int) -> dict[str, Any]:
-    chat = loaded.models[MODEL]
-    assert isinstance(chat, Chat)
+def _spread(
+    chat: Chat, aspect: Aspect, items: Sequence[RatedReply], repeats: int
+) -> dict[str, Any]:
     replies = [item_data(responses(item.conversation(), ("all",))[-1]) for item in items]
-    rated = rate(chat, ASPECTS[loaded.metric.name], replies, repeats=repeats)
+    rated = rate(chat, aspect, replies, repeats=repeats)
     values = [[rating.rating / 4 for rating in each.ratings] for each in rated]
     several = [each for each in values if len(each) > 1]
     return {

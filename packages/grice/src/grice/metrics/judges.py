@@ -49,6 +49,13 @@ PREFER = (
 )
 
 
+class Rating(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The answer of a judge of one text."""
+
+    reason: str
+    rating: Annotated[int, msgspec.Meta(ge=LOW, le=HIGH)]
+
+
 class Aspect(NamedTuple):
     """The question that a metric answers, the instructions of its judge, and example turns."""
 
@@ -56,6 +63,7 @@ class Aspect(NamedTuple):
     guideline: str
     judges: Literal["response", "conversation"]
     examples: tuple[str, ...]
+    form: type[Rating] = Rating
 
 
 ASPECTS = {
@@ -95,13 +103,6 @@ ASPECTS = {
 }
 """The questions to judges, by name of the metric."""
 JUDGES = tuple(ASPECTS)
-
-
-class Rating(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The answer of a judge of one text."""
-
-    reason: str
-    rating: Annotated[int, msgspec.Meta(ge=LOW, le=HIGH)]
 
 
 class Preference(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -174,13 +175,12 @@ def _declared(name: str) -> Metric:
 
         def score(scored: Sequence[Response | Conversation]) -> Iterator[Judgement]:
             if isinstance(model, RubricJudge):
-                return _graded(model, aspect, [_last_turns(item, history) for item in scored])
+                return _graded(model, aspect, [last_turns(item, history) for item in scored])
             data = [item_data(item, history) for item in scored]
             rated = rate(model, aspect, data, repeats=repeats, temperature=temperature)
-            return map(_judgement, rated)
+            return map(judgement, rated)
 
-        reason_against = partial(_reason_against, turns=history)
-        return score_or_abstain(items, reason_against, score, NEUTRAL)
+        return score_or_abstain(items, partial(unanswerable, turns=history), score, NEUTRAL)
 
     return judge
 
@@ -188,7 +188,7 @@ def _declared(name: str) -> Metric:
 judge_relevance, judge_engagement, judge_commonsense, judge_coherence = map(_declared, ASPECTS)
 
 
-def _reason_against(item: Response | Conversation, turns: int) -> str | None:
+def unanswerable(item: Response | Conversation, turns: int) -> str | None:
     """Return why the last turns cannot be judged; judges read all languages."""
     history = item.history if isinstance(item, Response) else item.turns
     spoken = sum(bool(turn.text.strip()) for turn in history[-turns:])
@@ -197,7 +197,8 @@ def _reason_against(item: Response | Conversation, turns: int) -> str | None:
     return empty_reply(item) or (None if spoken else "no turn before the reply")
 
 
-def _last_turns(item: Response | Conversation, turns: int) -> Response | Conversation:
+def last_turns(item: Response | Conversation, turns: int) -> Response | Conversation:
+    """Return an item with the last turns of its history."""
     if isinstance(item, Conversation):
         return replace(item, turns=item.turns[-turns:])
     return replace(item, history=item.history[-turns:], positions=item.positions[-turns:])
@@ -211,7 +212,8 @@ def _graded(
     return flag_truncated(judgements, (), judge, items)
 
 
-def _judgement(rated: Rated) -> Judgement:
+def judgement(rated: Rated) -> Judgement:
+    """Return the mean rating with the reasons of the judge, or why there is none."""
     if rated.value is None:
         return Judgement(None, "failed", rated.unanswered[0])
     evidence = tuple(
@@ -230,14 +232,14 @@ def rate(
     repeats: int = 1,
     temperature: float = 0.0,
 ) -> list[Rated]:
-    """Return the ratings of each item."""
+    """Return the ratings of each item, as records of the aspect's form."""
     system = Message("system", f"{RULES}\n\n{aspect.guideline}\n\n{RATE}")
     requests = [
-        ChatRequest((system, Message("user", _escaped_json(item))), temperature, seed)
+        ChatRequest((system, Message("user", escaped_json(item))), temperature, seed)
         for seed in range(repeats)
         for item in items
     ]
-    answers = chat.answers(requests, Rating)
+    answers = chat.answers(requests, aspect.form)
     # Repeats of an item are apart: one that cannot be answered does not end the run alone.
     groups = (answers[place :: len(items)] for place in range(len(items)))
     return [
@@ -255,7 +257,7 @@ def prefer(
     """Return which of two replies to a history a judge prefers, in both orders."""
     system = Message("system", f"{RULES}\n\n{aspect.guideline}\n\n{PREFER}")
     requests = [
-        ChatRequest((system, Message("user", _escaped_json(asked))))
+        ChatRequest((system, Message("user", escaped_json(asked))))
         for history, first, other in items
         for asked in (
             {"history": history, "first": first, "second": other},
@@ -278,7 +280,7 @@ def item_data(item: Response | Conversation, turns: int = TURNS) -> dict[str, Js
     return {"history": talk_data(item.history[-turns:]), "reply": item.text}
 
 
-def _escaped_json(data: dict[str, Json]) -> str:
+def escaped_json(data: dict[str, Json]) -> str:
     """Return JSON in which no character is invisible or begins a tag."""
     import json  # here: reading a help text needs none
 

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from grice.data import Json
+    from grice.metrics.rubrics import Rubric
     from grice.models.endpoint import ClientOptions, Usage
     from grice.models.loader import Mode
     from grice.scoring.blended import Blend
@@ -67,6 +68,9 @@ class Settings(TypedDict, total=False):
         workers: Batches computed at the same time; by default one per core.
         cache: Folder of the cache of model outputs; by default they are cached for this run only.
         plugins: Python files that declare further metrics.
+        rubrics: Criteria of your own, each a text, a TOML file or a
+            :class:`grice.metrics.rubrics.Rubric`: a metric for each; see ``docs/judges.md``.
+        judge: Model reference of the judge of rubrics; by default that of ``openai:`` in `models`.
         models: Preset of models and weights; the default is ``small``, independent of the choice
             for the command line; see ``docs/models.md``.
         terms: Client options of endpoints: concurrency, limits, retries; see ``docs/judges.md``.
@@ -78,6 +82,8 @@ class Settings(TypedDict, total=False):
     workers: int | None
     cache: str | Path | None
     plugins: Sequence[str | Path]
+    rubrics: Sequence[str | Path | Rubric]
+    judge: str | None
     models: str
     terms: ClientOptions | None
 
@@ -242,7 +248,13 @@ def load_from(
         name: {**preset.options.get(name, {}), **given.get(name, {})}
         for name in {*preset.options, *given}
     }
-    wanted = dict.fromkeys(names or (*registry.defaults(), *preset.metrics))
+    asked: tuple[str, ...] = ()
+    if rubrics := settings.get("rubrics"):
+        from grice.metrics.rubrics import with_rubrics  # here: others need none
+
+        endpoint = preset.name if preset.name.startswith(ENDPOINT) else ""
+        registry, asked = with_rubrics(registry, rubrics, settings.get("judge") or endpoint)
+    wanted = dict.fromkeys((*(names or (*registry.defaults(), *preset.metrics)), *asked))
     for name in (*wanted, *options):
         registry.named(name)
     workers, cache = settings.get("workers"), settings.get("cache")
@@ -262,13 +274,14 @@ def load_from(
     return Grader(Scorer(loaded, frozenset(settings.get("speakers", ())), preset.name), models)
 
 
-def score(talk: Talk | Iterable[Talk], *names: str) -> Scores:
-    """Return the scores of a conversation, or of several; see :func:`load` for options.
+def score(talk: Talk | Iterable[Talk], *names: str, **settings: Unpack[Settings]) -> Scores:
+    """Return the scores of a conversation, or of several.
 
     Args:
         talk: A :class:`grice.Conversation`, a list of messages with ``role`` and ``content``, or a
             list of strings said by two speakers in turn, of which the last is judged; or several.
         names: Names of metrics; without any, those that ``grice score`` runs.
+        settings: See :func:`load`.
 
     >>> import grice
     >>> [score] = grice.score(["Where are you from?", "I grew up in Lisbon."], "log_length")
@@ -281,7 +294,7 @@ def score(talk: Talk | Iterable[Talk], *names: str) -> Scores:
     conversation  turn  metric      value  status  reason
     talk          1     log_length  0.693  ok
     """
-    with load(*names) as grader:
+    with load(*names, **settings) as grader:
         return grader.score(talk)
 
 

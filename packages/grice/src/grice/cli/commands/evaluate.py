@@ -90,6 +90,10 @@ def meta_eval(
     judged = [*dict.fromkeys([*names(",".join(names_)), *names(scoring.metrics)])]
     if not judged and not scores:
         judged = list(scoring.registry.defaults())
+    if scoring.rubric:
+        from grice.metrics.rubrics import read_rubrics
+
+        judged += [rubric.metric for rubric in read_rubrics(scoring.rubric)]
     check_options(scoring, judged)
     choices: Any = {"scores": scores, "baseline": baseline, "kendall": kendall, "seed": seed}
     blocks = []
@@ -217,6 +221,7 @@ def audit(
     metrics: Names = (),
     items: Count = 50,
     repeats: Count = 3,
+    rubric: Sequence[str] = (),
     yes: bool = False,
     endpoints: Endpoints,
     mode: Literal["fast", "exact"] = "fast",
@@ -230,17 +235,19 @@ def audit(
         metrics: those of the judge or the preset that judge replies, by default
         items (N): rated replies, of the 100 that ship
         repeats (N): how often each request to a judge is repeated
+        rubric (RUBRIC): audit a criterion of your own, as in grice score; may be repeated
         yes: send more than 500 requests without a question
         output (OUT.json): all figures as one JSON object
     """
     from grice.evaluation.audit import BASELINE, audit, rated_replies
     from grice.files import cache_folder
     from grice.metrics.declaration import find_metrics
+    from grice.metrics.rubrics import with_rubrics
     from grice.scoring.api import SMALL, load, load_from
 
     replies = rated_replies(items)
-    registry = find_metrics()
-    wanted = _wanted(registry, reference, metrics)
+    registry, rubrics = with_rubrics(find_metrics(), rubric, reference)
+    wanted = _wanted(registry, reference, (*metrics, *rubrics))
     loaded = partial(
         load_from, registry, wanted, models=reference, mode=mode, cache=cache or cache_folder()
     )

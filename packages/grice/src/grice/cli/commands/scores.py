@@ -95,7 +95,12 @@ def score(
 
     check_options(scoring)
     if engine is not None:
-        for option, value in (("sample", sample), ("report", report), ("blend", blend or None)):
+        for option, value in (
+            ("sample", sample),
+            ("report", report),
+            ("blend", blend or None),
+            ("rubric", scoring.rubric or None),
+        ):
             if value is not None:
                 raise InputError(f"--{option} needs a run in this process: leave out --engine")
         if output is None:
