@@ -99,7 +99,7 @@ def _rate(records: Records, title: str) -> str:
     if figure is None or figure.value is None or title == "grice `small`":
         return "–"
     records.shown.append(figure)
-    return f"{figure.value:.0f}{f' {MARK}' * (figure in records.old)}"
+    return f"{figure.value:.3g}{f' {MARK}' * (figure in records.old)}"
 
 
 def table_row(cells: Sequence[str]) -> str:
