@@ -60,9 +60,7 @@ def test_a_known_tail_moves_the_score_by_its_similarity(head):
 
 
 def test_a_relation_that_was_not_learned_is_an_error(head):
-    with pytest.raises(InputError, match="'xNeed'"):
-        head.plausibility([Triple("PersonX rests", "xNeed", "a bed")])
-    with pytest.raises(InputError, match="did you mean 'xWant'"):
+    with pytest.raises(InputError, match="learned for 'xwant'; did you mean 'xWant'"):
         head.plausibility([Triple("PersonX rests", "xwant", "a bed")])
 
 

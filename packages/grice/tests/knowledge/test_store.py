@@ -156,13 +156,6 @@ def test_files_that_do_not_belong_together_are_refused(build, encoder, write_car
         StoredKnowledge(open_folder(folder), encoder)
 
 
-def test_the_shipped_store_holds_everyday_events(encoder):
-    store = StoredKnowledge(open_folder("atomic"), encoder)
-    assert store.counts("relation").keys() == set(store.schema.group("accent"))
-    assert len(store) > 200_000
-    assert store.tails_of("PersonX accepts the dare", "xWant")
-
-
 def test_own_triples_come_first_and_once(knowledge):
     own = [
         Triple("personx bakes a cake", "xWant", "to share it", source="me"),
