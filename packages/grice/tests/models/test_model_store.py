@@ -21,7 +21,7 @@ from grice.errors import ModelError, ModelFolderError
 from grice.models import download
 from grice.models.download import make_model
 from grice.models.folder import open_folder, read_card, shipped_models, write_card
-from grice.models.loader import ModelLoader, find_folder
+from grice.models.loader import ModelLoader, find_folder, find_model_type
 from grice.models.protocols import CausalLM, Pair, PairClassifier, PromptPart
 from grice.models.store import known_models
 from model_mirror import COMMIT, FILE, REPOSITORY, WEIGHTS, WHEEL, index, sha256, wheel_of
@@ -77,7 +77,9 @@ def test_every_entry_of_the_shipped_index_can_be_fetched_and_checked():
     entries = known_models()
     assert entries["medium-states"].source == entries["medium"].source
     for entry in entries.values():
-        assert entry.source.bytes > 10**6
+        stated = entry.published and entry.template and entry.parameters
+        assert entry.source.bytes > 10**6 or stated
+        assert find_model_type(entry.kind, "-").name == entry.kind
         assert re.fullmatch("[0-9a-f]{40}", entry.source.commit)
         assert all(re.fullmatch("[0-9a-f]{64}", file.sha256) for file in entry.source.files)
 
@@ -317,16 +319,18 @@ def test_a_disk_that_is_full_at_nine_tenths_leaves_nothing(mirror, models):
 
 def test_an_entry_without_checksums_is_added(mirror, models, index_file, capsys):
     text = index().partition("[hub]")[2]
-    index_file.write_text(f"[hub]{text.partition('files')[0]}")
+    index_file.write_text(f"[hub]{text.partition('files')[0]}\n[hub.settings]\nprompt = 'Is it?'")
+    mirror.files[f"{REPOSITORY}/tokenizer_config.json"] = b"{}"
     mirror.files[f"{REPOSITORY}/README.md"] = b"no part of the model"
     assert get("hub") == 2
     [command] = re.findall(r"  grice (models add .*)", capsys.readouterr().err)
     assert main(["models", "list", "hub"]) == 0
     assert f"fetch it: grice {command}" in " ".join(capsys.readouterr().out.split())
     assert main(command.split()) == 0
-    assert open_folder(models / "hub").card.source == REFERENCE
+    card = open_folder(models / "hub").card
+    assert (card.source, card.settings["prompt"]) == (REFERENCE, "Is it?")
     files = [line.split()[0] for line in made_of(models, "hub").splitlines()]
-    assert files == ["config.json", "model.safetensors", "tokenizer.json"]
+    assert files == ["config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"]
     assert find_folder(REFERENCE).path == models / "hub"
     assert mirror.fetched("README.md") == 0
     card = (models / "hub" / "card.toml").read_text()

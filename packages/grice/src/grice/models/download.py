@@ -76,6 +76,7 @@ LATER = frozenset({408, 425, 429, 500, 502, 503, 504})
 WINDOW = 768
 """Most tokens that a model reads at once: for each token it computes one number per vocabulary
 item, 200 KB for SmolLM2."""
+CHAT_FILES = ("tokenizer_config.json", "chat_template.jinja")
 STATES, MIDDLE = "causal-states", 4
 """The type that keeps the first ``layers`` of a model, and the digit of ``scale`` that is 2**0."""
 
@@ -391,9 +392,10 @@ def _fetch_repository(hub: Hub, patterns: Sequence[str]) -> Path:
 def _fetch_checkpoint(hub: Hub, files: Sequence[str]) -> tuple[Path, list[str]]:
     """Fetch files, or configuration, tokenizer and weights; return the folder and their paths."""
     patterns = files or ("config.json", "tokenizer.json", "model*.safetensors")
+    optional = () if files else CHAT_FILES
     if outside := [path for path in files if not is_inside(path)]:
         raise InputError(f"{outside[0]!r} is no path of a file in a repository")
-    folder = _fetch_repository(hub, patterns)
+    folder = _fetch_repository(hub, (*patterns, *optional))
     found = {
         pattern: [path.relative_to(folder).as_posix() for path in sorted(folder.glob(pattern))]
         for pattern in patterns
@@ -403,7 +405,8 @@ def _fetch_checkpoint(hub: Hub, files: Sequence[str]) -> tuple[Path, list[str]]:
             f"hf:{'@'.join(hub)}: has no {', '.join(missing)}; name files that can be converted, "
             "such as --file MODEL.gguf"
         )
-    return folder, [path for paths in found.values() for path in paths]
+    kept = [name for name in optional if (folder / name).is_file()]
+    return folder, [path for paths in found.values() for path in paths] + kept
 
 
 def add_model(
@@ -469,7 +472,11 @@ def add_model(
             facts["source_files"] = [f"{x} sha256 {file_sha256(path / x)}" for x in fetched]
             path /= files[0] if len(files) == 1 else ""
             say(f"{name}: converting")
-        make_model(path, scratch / "model", facts)
+        # The prompt of a judge of the index is that of its authors.
+        known = {(each.source.reference, each.kind): each for each in known_models().values()}
+        entry = known.get((origin, kind))
+        about = (entry.training, entry.settings) if entry else ()
+        make_model(path, scratch / "model", facts, *about)
     return name, models_folder() / name
 
 

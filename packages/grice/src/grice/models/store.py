@@ -103,6 +103,9 @@ class ModelFacts(msgspec.Struct, frozen=True, kw_only=True):
     disk: int | None = None
     memory: int | None = None
     measured: tuple[Quality, ...] = ()
+    published: str = ""  # figures of the authors
+    template: str = ""
+    parameters: int | None = None
 
 
 class Entry(ModelFacts, frozen=True, kw_only=True):
