@@ -81,8 +81,7 @@ def test_labels_by_chance_are_not_said_to_help():
 
 def test_the_report_knows_no_reply_it_is_about():
     # Conversations with a label each that only their own words tell: unseen ones cannot be told.
-    rng = random.Random(2)
-    pairs, labels, groups = [], [], []
+    rng, pairs, labels, groups = random.Random(2), [], [], []
     for i in range(40):
         reply = " ".join(rng.choices(WORDS, k=5))
         for _ in range(4):

@@ -216,8 +216,7 @@ def test_pairs_carry_their_score_and_context():
     statements = [marked("a", "Spain is hot."), marked("b", "Chile is hot.", entity="Chile"),
                   marked("c", "Spain is old.")]  # fmt: skip
     pairs, refused = mine_pairs(statements, [(0, 1, 0.91234), (0, 2, 0.9)])
-    assert pairs == [MinedPair(("a", "b"), 0.9123, ("GEO",))]
-    assert refused == {"shared entity": 1}
+    assert (pairs, refused) == ([MinedPair(("a", "b"), 0.9123, ("GEO",))], {"shared entity": 1})
 
 
 def test_splits_share_no_statement():

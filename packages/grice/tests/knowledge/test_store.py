@@ -114,8 +114,7 @@ def test_nearest_heads_are_those_of_exhaustive_search(build, encoder, own):
         found = [near.similarity for near in nearest if near.head in heads][:5]
         assert found == pytest.approx(exact, abs=1e-6 if own else 0.03)
     assert [knowledge.nearest([event], 5)[0] for event in asked] == together
-    assert knowledge.nearest(asked[::-1], 5) == together[::-1]
-    assert knowledge.nearest([], 5) == []
+    assert (knowledge.nearest(asked[::-1], 5), knowledge.nearest([], 5)) == (together[::-1], [])
 
 
 def test_the_best_known_tail_is_under_the_relation_asked_for(knowledge):

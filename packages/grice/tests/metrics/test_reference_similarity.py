@@ -32,8 +32,7 @@ def test_the_nearest_reference_counts():
 
 
 def test_without_references_it_abstains():
-    assert judge("ab").status == "abstained"
-    assert judge(" ", "ab").reason == "the reply is empty"
+    assert (judge("ab").status, judge(" ", "ab").reason) == ("abstained", "the reply is empty")
 
 
 def test_a_hundred_references_are_read_and_more_are_flagged():

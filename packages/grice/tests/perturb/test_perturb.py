@@ -169,8 +169,7 @@ def test_the_command_writes_broken_conversations_that_can_be_read_again(tmp_path
     meta = json.loads(line)["meta"]
     assert meta["perturbation"] == "contradiction"
     assert meta["changes"][0]["turns"]
-    assert main(["perturb", str(out), "--kind", "turn-order"]) == 0
-    assert main(["perturb"]) == 0
+    assert (main(["perturb", str(out), "--kind", "turn-order"]), main(["perturb"])) == (0, 0)
     assert "decreased-engagement" in capsys.readouterr().out
     assert main(["perturb", str(file), "--kind", "contradicton"]) == 2
     assert "did you mean 'contradiction'" in capsys.readouterr().err

@@ -42,8 +42,7 @@ def test_an_example_is_recognised_and_read_as_the_page_of_formats_says(name, tmp
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "FILE").write_bytes(content)
         reader = read(tmp_path / folder / "FILE")
-        assert reader.format == name
-        assert [to_json(record) for record in reader] == READ_AS[name]
+        assert (reader.format, [to_json(record) for record in reader]) == (name, READ_AS[name])
 
 
 def test_the_page_describes_every_format():
@@ -126,8 +125,7 @@ def test_sharegpt_states_roles_in_the_usual_words(reading):
     [conversation] = reading(lines({"conversations": items, "system": "s"}))
     assert spoken(conversation) == said
     assert [turn.role for turn in conversation.turns] == ["system", "user", "assistant"]
-    assert conversation.turns[1].meta == {"weight": 1}
-    assert conversation.meta == {"system": "s"}
+    assert (conversation.turns[1].meta, conversation.meta) == ({"weight": 1}, {"system": "s"})
 
 
 def test_a_response_has_references_and_deco_leaves_empty_slots_out(reading):
