@@ -10,7 +10,7 @@ from grice_research.benches._turns import FETCHED, shipped_metrics
 from grice_research.benches.minimal_pairs import ALL, MinimalPair
 from grice_research.benches.trivial_baselines import BASELINES
 from grice_research.published import find_task
-from grice_research.recipes.review.data import DEVELOPMENT
+from grice_research.recipes.overall.data import DEVELOPMENT
 
 
 def write(folder, talks=12):

@@ -19,7 +19,7 @@ from grice.models.ranker import FluencyModel
 from grice_research.places import MODELS
 from grice_research.recipes.common import figure_of, parser_of, update_card
 from grice_research.recipes.dialogue.weigh import trials
-from grice_research.recipes.review.data import fit
+from grice_research.recipes.overall.data import fit
 from grice_research.roc import roc_areas
 
 COMMAND = "python -m grice_research.recipes.dialogue.fluency --data ../shared/data --write"

@@ -1,8 +1,8 @@
 """Fit the order of review: the probability that a person would object to a reply, from its scores.
 
-    python -m grice_research.recipes.review.fit --models small
-    python -m grice_research.recipes.review.fit --models medium
-    python -m grice_research.recipes.review.fit --models large
+    python -m grice_research.recipes.overall.fit --models small
+    python -m grice_research.recipes.overall.fit --models medium
+    python -m grice_research.recipes.overall.fit --models large
 
 Few metrics count, with weights that are not negative and are drawn towards each other: the more so,
 the less is lost on sources that are left out. Scores and answers of models are kept in the recipe's
@@ -23,7 +23,7 @@ from grice.evaluation.review import FILE, Feature, Stack
 from grice.stats.estimate import Estimate
 from grice_research.places import MODELS as SHIPPED_MODELS
 from grice_research.recipes.common import figure_of, parser_of, update_card
-from grice_research.recipes.review.data import (
+from grice_research.recipes.overall.data import (
     LOGS,
     PAIRS,
     Marked,
@@ -182,7 +182,7 @@ def main() -> None:
         columns[rows, place] = column_of([marked[row] for row in rows], name, given.models)
     table = table_of(marked, columns)
     equality = chosen_equality(table)
-    command = f"python -m grice_research.recipes.review.fit --models {given.models}"
+    command = f"python -m grice_research.recipes.overall.fit --models {given.models}"
     figures = list(quality_of(table, equality, command))
     for figure in figures:
         print(json.dumps(figure))

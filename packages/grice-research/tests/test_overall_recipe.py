@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from grice_research.benches.breakdowns import is_validation
-from grice_research.recipes.review.data import fit, read_marked, standardised
+from grice_research.recipes.overall.data import fit, read_marked, standardised
 
 
 def weights(witnesses, controls, marked):
