@@ -7,13 +7,10 @@ import numpy as np
 
 from grice.data import Score, TurnEvidence
 from grice.errors import ModelError
-from grice.evaluation.review import open_stack
 from grice.scoring import load
 from grice_research.context import metric_and_preset
 from grice_research.figures import Figure
 from grice_research.runs import Run
-
-OWN_MODELS = {"likelihood": "medium"}
 
 
 class TurnMetric:
@@ -23,9 +20,8 @@ class TurnMetric:
         self.name, self.flawed, self.whole = name, flawed, whole
 
     def score(self, talks):
-        metric, preset = metric_and_preset(self.name)
-        models = open_stack(f"review-{preset or OWN_MODELS.get(metric, 'small')}").models
-        signature = f"{metric}:1|model:{models.get(metric, '')}@1a2b"
+        metric, _ = metric_and_preset(self.name)
+        signature = f"{metric}:1|mode:fast"
         for talk in talks:
             flawed = [i for i in talk.targets or () if self.flawed(talk, i)]
             if self.name in self.whole:

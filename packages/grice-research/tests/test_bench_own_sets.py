@@ -56,14 +56,13 @@ def test_a_perfect_order_reads_flawed_replies_alone():
         return TurnMetric(name, lambda talk, turn: (talk.id, turn) in flawed)
 
     rows = by_measure(planted_flaws.measure(FakeContext(metric)))
-    for preset in ("small", "medium", "large"):
-        assert rows[f"review-{preset}", "AUC"].value == 1.0
-        assert rows[f"review-{preset}", "lift of the first 10 %"].why == "precision 1.000"
-    assert rows["review-small, default metrics", "AUC"].value == 1.0
+    for quality in ("quality", "quality (medium)", "quality (large)"):
+        assert rows[quality, "AUC"].value == 1.0
+        assert rows[quality, "lift of the first 10 %"].why == "precision 1.000"
     for name in ("cosine_own_turns", "position"):
         assert rows[name, "AUC"].kind == "baseline"
         assert rows[name, "AUC"].value < 0.9
-    assert gap_of(rows["review-small", "AUC"], "position") > 0.1
+    assert gap_of(rows["quality", "AUC"], "position") > 0.1
     assert rows["random order", "lift of the first 20 %"].value == 1.0
 
 

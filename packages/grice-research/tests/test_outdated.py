@@ -76,12 +76,12 @@ def test_a_notice_says_what_was_recorded_what_ships_and_the_command():
 
 @pytest.mark.parametrize("old", [True, False])
 def test_pages_mark_and_do_not_count_what_does_not_ship(old):
-    metric, folder = find_metrics().named("relevance"), open_folder("review-small")
+    metric, folder = find_metrics().named("relevance"), open_folder("quality-small")
     version = f"{metric.version}0" if old else metric.version
     digest = "0" * 8 if old else folder.digest
     given = run(
         figure("relevance", f"relevance:{version}|on:set", verdict="beside: above", published=0.3),
-        figure("review-small", f"review-small@{digest}|on:set"),
+        figure("quality", f"quality-small@{digest}|on:set"),
         figure("length", kind="baseline"),
         counts={"beside: above": 1, "none": 2},
     )

@@ -13,12 +13,11 @@ from grice_research.figures import RANDOM, Figure
 from grice_research.pages import MARK, Records
 
 PRESETS = {
-    "large": ("quality (large)", "review-large"),
-    "medium": ("quality (medium)", "review-medium"),
-    "small": ("quality", "review-small"),
+    "large": ("quality (large)",),
+    "medium": ("quality (medium)",),
+    "small": ("quality",),
 }
-"""The rows that stand for a preset; of two that are recorded the first."""
-DEFAULT = "review-small, default metrics"
+"""The row that stands for a preset."""
 RULES = {
     "cosine_last_turn": "unlike last turn", "cosine_own_turns": "like own turns",
     "log_length": "shortest", "position": "latest",
@@ -58,7 +57,7 @@ def orders_table(
     yield table_row(["order", "replies per<br>core-second", *heads])
     yield "|---" * (len(heads) + 2) + "|"
     rows: dict[str, Sequence[str]] = {f"grice `{name}`": each for name, each in PRESETS.items()}
-    rows |= {"grice, by default": (DEFAULT,), "GPT-3.5, its votes": (GPT,)}
+    rows["GPT-3.5, its votes"] = (GPT,)
     for title, names in rows.items():
         if any(records.get(each.bench, names, AREA, each.on) for each in sets):
             found = [records.get(each.bench, names, what, each.on) for each in sets
@@ -93,7 +92,7 @@ def flawed_share(records: Records, flaws: FlawSet, measure: str) -> float:
 
 
 def _rate(records: Records, title: str) -> str:
-    name = "small" if title == "grice, by default" else title.strip("`").rpartition("`")[2]
+    name = title.strip("`").rpartition("`")[2]
     figure = records.get("cost", (name,), RATE, "")
     # What small costs is measured with the metrics that run by default.
     if figure is None or figure.value is None or title == "grice `small`":

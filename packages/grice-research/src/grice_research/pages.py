@@ -351,7 +351,9 @@ def with_finds(preset: str, runs: Sequence[Run]) -> str:
     chats = next(run.figures for run in runs if run.bench == "abc-eval")
     lift = ("any of six flaws", "lift of the first 10 %")
     figures = {each.row: each for each in chats if (each.on, each.measure) == lift}
-    rows = [figures[row] for row in ("review-large", "review-small, default metrics")]
+    rows = [figures[row] for row in ("quality (large)", "quality") if row in figures]
+    if len(rows) < 2:  # the figures of the preset stay until both are recorded
+        return preset
     large, small = (f"{row.value:.2f} [{row.low:.2f}, {row.high:.2f}]" for row in rows)
     first = f"of {rows[0].n} rated replies of chatbots, the first tenth that large lists holds"
     said = f"{first} {large} times as many flawed ones as a random order has, that of small {small}"

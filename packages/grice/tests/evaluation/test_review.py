@@ -8,17 +8,16 @@ from msgspec.structs import replace
 import grice
 from grice import Conversation, Score, Turn
 from grice.cli import main
-from grice.data import FeatureEvidence, Span, TurnEvidence, json_line
+from grice.data import FeatureEvidence, Span, json_line
 from grice.errors import InputError
-from grice.evaluation.review import STACKS, Reviewer, open_stack
+from grice.evaluation.review import Reviewer
 
 TEXTS = ["Where do you live?", "In Leeds.", "Do you like it?", "In Leeds.", "You said so."]
 TALK = Conversation("talk", tuple(Turn("ab"[i % 2], text) for i, text in enumerate(TEXTS)))
-STACK = open_stack(STACKS[-1])
 
 
 def scored(turn, metric, value, *evidence, status="ok", conversation="talk", reason=None, model=""):
-    signature = f"{metric}:1|model:{model}@1a2b"
+    signature = f"{metric}:1|model:{model or metric}@1a2b+encoder@3c4d"
     return Score(conversation, turn, metric, value, status, reason, (), evidence, signature)
 
 
@@ -36,22 +35,20 @@ def test_the_worst_reply_comes_first_with_its_words():
         scored(3, "repetition", 0.01, verbatim, reason="repeats turn 1 (cosine 1.00)"),
     ).items
     assert (first.rank, first.turn, first.flaw, first.metric) == (1, 3, "repeats", "repetition")
-    quoted = first.words, first.before, first.reply
-    assert quoted == (("In Leeds",), "Do you like it?", "In Leeds.")
-    assert (first.reason, second.turn) == ("repeats turn 1 (cosine 1.00)", 1)
-    assert second.flaw == "none"
-    assert 0 < second.probability < first.probability < 1
+    quoted = first.words, first.before, first.reply, first.reason
+    assert quoted == (("In Leeds",), "Do you like it?", "In Leeds.", "repeats turn 1 (cosine 1.00)")
+    assert (second.turn, second.flaw) == (1, "none")
+    assert 0 < first.quality < second.quality < 1
 
 
-def test_every_empty_reply_comes_before_all_probabilities_also_without_texts():
+def test_every_empty_reply_comes_before_all_others_also_without_texts():
     bad = scored(4, "repetition", 0.0, reason="repeats turn 1")
     empty = scored(0, "repetition", 0.0, reason="the reply is empty")
     scores = [*(replace(empty, turn=turn, flags=("empty",)) for turn in range(4)), bad]
     result = reviewed(*scores, talk=None, top=5)
-    assert [item.turn for item in result.items] == [0, 1, 2, 3, 4]
-    assert [item.flaw for item in result.items] == ["empty reply"] * 4 + ["repeats"]
-    assert [item.probability is None for item in result.items] == [True] * 4 + [False]
-    assert [item.rank for item in result.items] == [1, 2, 3, 4, 5]
+    listed = [(item.rank, item.turn, item.flaw, item.quality is None) for item in result.items]
+    assert listed[:4] == [(turn + 1, turn, "empty reply", True) for turn in range(4)]
+    assert listed[4:] == [(5, 4, "repeats", False)]
     assert result.certain == {"empty-reply": 4}
     assert [item.flaw for item in reviewed(*scores, talk=None, top=1).items] == ["empty reply"]
 
@@ -71,15 +68,11 @@ def test_certain_flaws_come_first_with_their_words():
         (1, "template left in", "certain"),
         (5, "cut-off reply", "certain"),
     ]
-    assert result.items[3].turn == 3
-    assert result.items[3].probability is not None
+    assert (result.items[3].turn, result.items[3].quality is None) == (3, False)
     assert result.items[1].words == ("{{name}}",)
     assert [(span.turn, span.start, span.end) for span in result.items[1].spans] == [(1, 5, 13)]
     assert result.items[1].before == "Go on?"
     assert result.certain == {"empty-reply": 1, "template-left-in": 1, "cut-off": 1}
-    talk, scores = texted("Dear {{name}}, click on the")
-    reason = reviewed(*scores, talk=talk).items[0].reason
-    assert reason == "a template field is not filled in; the reply ends in the middle of a sentence"
 
 
 def test_where_there_are_too_many_some_of_each_rule_are_listed():
@@ -90,7 +83,8 @@ def test_where_there_are_too_many_some_of_each_rule_are_listed():
 
 @pytest.mark.parametrize(("plain", "listed"), [(2, 1), (3, 10)])
 def test_a_finding_of_nearly_all_replies_of_a_log_is_listed_once(plain, listed):
-    talk, scores = texted(*[f'{{"say": {i}}}' for i in range(10)], *["Yes, of course."] * plain)
+    data = [f'{{"say": {i}}}' for i in range(10)]
+    talk, scores = texted(*data, *["Yes, of course."] * plain)
     result = reviewed(*scores, talk=talk)
     certain = [item for item in result.items if item.findings]
     assert len(certain) == listed
@@ -98,20 +92,12 @@ def test_a_finding_of_nearly_all_replies_of_a_log_is_listed_once(plain, listed):
     assert result.certain == {"raw-json": 10}
 
 
-def test_a_reply_that_repeats_word_by_word_is_called_that_whatever_speaks_against_it():
-    verbatim = FeatureEvidence("repeated span", 1.0, span=Span(3, 0, 8))
-    off_topic = scored(3, "relevance", 0.0)
-    (item,) = reviewed(scored(3, "repetition", 0.01, verbatim), off_topic).items
-    assert item.flaw == "repeats"
-    (doubtful,) = reviewed(scored(3, "repetition", 0.02, verbatim), off_topic).items
-    assert doubtful.flaw == "irrelevant"
-
-
 @pytest.mark.parametrize(("value", "flaw"), [(0.49, "irrelevant"), (0.5, "none")])
 def test_a_value_that_is_not_low_in_itself_names_no_flaw(value, flaw):
-    assert STACK.effects({"relevance": scored(3, "relevance", value)})["relevance"] > 0
     (item,) = reviewed(scored(3, "relevance", value)).items
     assert (item.flaw, item.has_flaw) == (flaw, flaw != "none")
+    assert item.effects["relevance"] < 0
+    assert item.headline == ("irrelevant" if item.has_flaw else "no specific flaw")
 
 
 def test_what_is_quoted_has_no_markdown_and_no_traffic_of_tools():
@@ -133,21 +119,22 @@ def test_what_is_quoted_has_no_markdown_and_no_traffic_of_tools():
     assert item.before == "Where?"
 
 
-def test_no_feature_counts_against_a_reply_by_a_high_value():
-    for feature in (feature for name in STACKS for feature in open_stack(name).features):
-        assert min(feature.weight, feature.scale) > 0
-        assert feature.effect(0.0) > feature.effect(1.0)
-
-
-def test_a_metric_of_conversations_speaks_against_the_turns_that_its_evidence_names():
-    complaint = FeatureEvidence("the user complains in the next turn", 1.0, span=Span(4, 0, 12))
-    whole = scored(None, "user_frustration", 0.5, TurnEvidence(3, -1.0), complaint, reason="other")
-    first, second = reviewed(*[scored(turn, "relevance", 0.5) for turn in (1, 3)], whole).items
-    reason = "the user complains in the next turn"
-    assert (first.turn, first.flaw, first.reason) == (3, "user objects", reason)
-    assert (first.metric, first.value, first.words) == ("user_frustration", 0.0, ("You said so.",))
-    assert second.turn == 1
-    assert second.effects["user_frustration"] < 0 < first.effects["user_frustration"]
+def test_the_quality_of_the_run_decides_with_the_evidence_of_its_strongest_part():
+    repeats = FeatureEvidence("repeated span", 1.0, span=Span(3, 0, 8))
+    parts = FeatureEvidence("relevance", 0.6, 0.1), FeatureEvidence("repetition", 0.0, -0.3)
+    reason = "repetition 0.00: repeats turn 1: the words are the same"
+    scores = [
+        scored(3, "quality", 0.3, *parts, repeats, reason=reason, model="quality-small"),
+        scored(3, "relevance", 0.0),
+        scored(1, "quality", 0.4, parts[0], reason="no specific flaw", model="quality-small"),
+    ]
+    result = reviewed(*scores)
+    first, second = result.items
+    assert (first.quality, first.flaw, first.metric) == (0.3, "repeats", "repetition")
+    assert (first.reason, first.words) == ("repeats turn 1: the words are the same", ("In Leeds",))
+    assert first.effects == {"relevance": 0.1, "repetition": -0.3}
+    assert (second.quality, second.flaw, second.metric) == (0.4, "none", None)
+    assert not result.missing + result.unused
 
 
 @pytest.mark.parametrize(("nonsense", "dull", "flaw"), [
@@ -159,31 +146,28 @@ def test_sense_names_the_flaw_only_where_it_stands_out(nonsense, dull, flaw):
     assert (item.metric, item.flaw) == ("sensibleness", flaw)
 
 
-def test_what_abstained_failed_or_was_not_run_says_nothing():
-    alone = reviewed(scored(3, "relevance", 0.2)).items[0]
-    for status, value in (("abstained", 0.5), ("failed", None)):
-        silent = scored(3, "repetition", value, status=status)
-        beside = reviewed(scored(3, "relevance", 0.2), silent).items[0]
-        assert (beside.probability, beside.effects) == (alone.probability, alone.effects)
-
-
 def test_it_says_what_it_rests_on_and_what_is_missing():
     result = reviewed(scored(3, "relevance", 0.2), scored(1, "relevance", 0.2))
-    used = dict(result.witnesses)
-    assert (used.pop("relevance"), set(used.values())) == (2, {0})
-    assert "relevance" not in result.missing
-    assert result.missing == ("repetition", "sensibleness", "user_frustration", "likelihood")
-    assert result.unused == ()
-    assert result.stack.startswith("review-small@")
+    used = dict(result.parts)
+    assert used.pop("relevance") == 2
+    assert set(used.values()) == {0}
+    assert (result.missing, result.unused) == (tuple(used), ())
+    for status, value in (("abstained", 0.5), ("failed", None)):
+        silent = scored(3, "contradiction", value, status=status)
+        beside = reviewed(scored(3, "relevance", 0.2), silent)
+        assert beside.items[0].effects.keys() == {"relevance"}
+        assert beside.parts["contradiction"] == 0
 
 
-@pytest.mark.parametrize("size", ["small", "medium", "large"])
-def test_the_weights_that_were_fitted_to_the_models_of_the_run_count(size):
+@pytest.mark.parametrize("size", ["small"])
+def test_ranks_are_those_of_the_models_of_the_run(size):
     evidence = FeatureEvidence("nonsense", 0.9)
     nonsense = scored(3, "sensibleness", 0.05, evidence, model=f"sense-{size}")
     result = reviewed(scored(3, "relevance", 0.4), nonsense)
-    assert result.stack.startswith(f"review-{size}@")
+    assert result.reference.startswith(f"quality-{size}@")
     assert result.items[0].flaw == "senseless"
+    own = scored(3, "sensibleness", 0.05, model="own")
+    assert reviewed(scored(3, "relevance", 0.4), own).unused == ("sensibleness",)
 
 
 @pytest.mark.parametrize(
@@ -197,10 +181,8 @@ def test_only_the_first_are_kept_and_of_equals_the_earlier(values, first):
 @pytest.fixture
 def files(tmp_path):
     talks = [Conversation(name, TALK.turns) for name in ("x", "y", "z")]
-    scores = [
-        scored(turn, "relevance", value, conversation=name)
-        for name, turn, value in (("x", 1, 0.5), ("z", 1, 0.1), ("z", 3, 0.9))
-    ]
+    places = ("x", 1, 0.5), ("z", 1, 0.1), ("z", 3, 0.9)
+    scores = [scored(turn, "relevance", v, conversation=name) for name, turn, v in places]
     (tmp_path / "talks.jsonl").write_bytes(b"\n".join(map(json_line, talks)))
     (tmp_path / "out.jsonl").write_bytes(b"\n".join(map(json_line, scores)))
     return tmp_path
@@ -224,76 +206,36 @@ def test_a_file_of_scores_is_read_with_and_without_its_texts(files):
 def test_scores_that_say_nothing_are_refused(tmp_path):
     path = tmp_path / "out.jsonl"
     path.write_bytes(json_line(scored(1, "log_length", 0.5)))
-    with pytest.raises(InputError, match="no reply has a usable score of any of relevance"):
+    with pytest.raises(InputError, match="no reply has a usable score of any of quality, "):
         grice.review(str(path))
     with pytest.raises(InputError, match="top 0: at least 1"):
         Reviewer(0)
 
 
-HOUSE = Conversation(
-    "talk",
-    (
-        Turn("a", "Where do you live now that you have left the town that we both grew up in?"),
-        Turn("b", "I live in a small house near the harbour. " * 5),
-        Turn("a", "And do you like it there?"),
-        Turn("b", "I live in a small house near the harbour."),
-    ),
-)
-
-
-@pytest.fixture
-def written(tmp_path):
-    def write(talk, *scores):
-        files = tmp_path / "out.jsonl", tmp_path / "talk.jsonl"
-        files[0].write_bytes(b"\n".join(map(json_line, scores)))
-        files[1].write_bytes(json_line(talk))
-        return [str(file) for file in files]
-
-    return write
-
-
-@pytest.fixture
-def house(written):
+def test_a_reply_is_shown_with_its_reason_and_written(tmp_path, capsys, monkeypatch):
+    house = "I live in a small house near the harbour."
+    said = "Where do you live?", f"{house} " * 5, "And do you like it there?", house, "<b>{{x}}</b>"
+    talk = Conversation("talk", tuple(Turn("ab"[i % 2], text) for i, text in enumerate(said)))
     evidence = FeatureEvidence("repeated span", 1.0, span=Span(3, 0, 40))
     again = scored(3, "repetition", 0.0, evidence, reason="repeats turn 1")
-    return written(HOUSE, scored(1, "relevance", 0.9), again)
-
-
-def test_a_reply_is_shown_with_its_reason_and_written(house, tmp_path, capsys, monkeypatch):
+    scores, talks, out = (tmp_path / name for name in ("out.jsonl", "talk.jsonl", "first.jsonl"))
+    every = scored(1, "relevance", 0.9), again, scored(4, "relevance", 0.9)
+    scores.write_bytes(b"\n".join(map(json_line, every)))
+    talks.write_bytes(json_line(talk))
     monkeypatch.setenv("COLUMNS", "80")
-    assert main(["review", *house]) == 0
+    assert main(["review", str(scores), str(talks)]) == 0
     shown = capsys.readouterr().out
-    assert shown.index("repeats, talk #3") < shown.index("talk #1")
+    assert "certain flaws: template left in (1)\n1. certain template left in, talk #4\n" in shown
+    assert '> <b>{{x}}</b>\n   a template field is not filled in\n   "{{x}}"' in shown
+    assert shown.index("2. ") < shown.index("repeats, talk #3") < shown.index("talk #1")
     assert "> And do you like it there?\n   > I live in a small house near the harbour." in shown
     assert "repetition 0.00: repeats turn 1" in shown
     assert '"I live in a small house near…"' in shown
     assert max(map(len, shown.splitlines())) <= 80
     assert "not run: " in shown
-    out = tmp_path / "first.jsonl"
-    assert main(["review", *house, "--top", "1", "-o", str(out), "--json"]) == 0
+    options = "--top", "1", "-o", str(out), "--json"
+    assert main(["review", str(scores), *options]) == 0
     result = json.loads(capsys.readouterr().out)
     (line,) = out.read_text("utf-8").splitlines()
     assert result["items"] == [json.loads(line)]
-    assert (result["turns"], result["items"][0]["flaw"]) == (2, "repeats")
-
-
-def test_a_metric_that_does_not_count_in_the_order_is_named(written, capsys):
-    unused = scored(1, "contradiction", 0.0, reason="contradicts")
-    assert main(["review", *written(HOUSE, scored(1, "relevance", 0.4), unused)]) == 0
-    shown = capsys.readouterr().out
-    assert "run but not used for the order: contradiction" in shown
-    assert "contradicts" not in shown
-
-
-def test_certain_flaws_are_counted_and_come_first(written, capsys):
-    talk = Conversation("talk", (Turn("a", "Who is it?"), Turn("b", "<b>Hello {{name}}</b>")))
-    files = written(talk, scored(1, "relevance", 0.9))
-    assert main(["review", *files]) == 0
-    shown = capsys.readouterr().out
-    assert "certain flaws: template left in (1)\n" in shown
-    assert "1. certain template left in, talk #1\n   > Who is it?\n" in shown
-    assert "> <b>Hello {{name}}</b>\n" in shown
-    assert "a template field is not filled in\n" in shown
-    assert '"{{name}}"' in shown
-    assert main(["review", files[0]]) == 0
-    assert "certain" not in capsys.readouterr().out
+    assert (result["turns"], result["items"][0]["flaw"]) == (3, "repeats")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from types import MappingProxyType
@@ -13,9 +13,7 @@ import msgspec
 
 from grice.data import Conversation, Score, TurnEvidence
 from grice.errors import GriceError, InputError
-from grice.evaluation.review import STACKS, Stack, observed, open_stack
 from grice.metrics.declaration import find_metrics
-from grice.models.folder import open_folder
 from grice.models.protocols import Encoder
 from grice.stats.estimate import Estimate
 from grice_research.context import BenchContext, metric_and_preset
@@ -28,13 +26,14 @@ OWN_TURNS, POSITION = "cosine_own_turns", "position"
 TRIVIAL = (*BASELINES, OWN_TURNS, POSITION)
 AREA = "AUC"
 LIFTS = {share: f"lift of the first {100 * share:.0f} %" for share in (0.1, 0.2)}
-BY_DEFAULT = "review-small, default metrics"
-"""The order of review of a run that names neither metrics nor a preset."""
-QUALITIES = ("coherence", "commonsense", "engagement", "relevance")
-"""Metrics of one quality of a reply or a conversation, whether they run by default or not."""
+QUALITIES = ("coherence", "commonsense", "engagement", "quality", "relevance")
+"""Metrics of a reply or a conversation as a whole, whether they run by default or not."""
 DETECTORS = ("contradiction", "repetition", "responsiveness", "user_frustration", "sensibleness")
 """Metrics of one kind of flaw."""
-FETCHED = ("likelihood", "sensibleness (medium)", "sensibleness (large)")
+FETCHED = (
+    "likelihood", "sensibleness (medium)", "sensibleness (large)", "quality (medium)",
+    "quality (large)",
+)  # fmt: skip
 """Metrics whose model does not ship; of another preset than medium where it is named."""
 
 
@@ -80,52 +79,6 @@ def turn_scores(
 ) -> dict[str, list[Score]]:
     """Return the scores of each metric on all conversations."""
     return {name: list(context.grader(name)[0].score(talks)) for name in metrics}
-
-
-def review_values(
-    scored: Mapping[str, Sequence[Score]], talks: Sequence[Conversation]
-) -> Iterator[tuple[str, str, list[float]]]:
-    """Yield name, identity and values of the orders of review whose metrics were all run.
-
-    A value is one less the probability that a person would object to the target. That of
-    :data:`BY_DEFAULT` counts the metrics alone that ``grice score`` runs without being asked.
-    """
-    for name in STACKS:
-        stack = open_stack(name)
-        if columns := _columns_of(stack, scored):
-            identity = open_folder(name).identity
-            yield name, identity, _review(stack, stack.metrics, columns, scored, talks)
-            if name == STACKS[-1]:
-                defaults = find_metrics().defaults()
-                yield BY_DEFAULT, identity, _review(stack, defaults, columns, scored, talks)
-
-
-def _review(
-    stack: Stack,
-    metrics: Collection[str],
-    columns: Sequence[str],
-    scored: Mapping[str, Sequence[Score]],
-    talks: Sequence[Conversation],
-) -> list[float]:
-    groups: dict[str, list[Score]] = {}
-    for score in (score for column in columns for score in scored[column]):
-        if score.metric in metrics:
-            groups.setdefault(score.conversation, []).append(score)
-    seen = {talk.id: observed(groups[talk.id], talk.targets) for talk in talks}
-    effects = [
-        stack.effects(seen[talk.id][turn]).values() for talk in talks for turn in talk.targets or ()
-    ]
-    return [1 - stack.probability(each) for each in effects]
-
-
-def _columns_of(stack: Stack, scored: Mapping[str, Sequence[Score]]) -> list[str]:
-    """Return the column of each metric that an order of review rests on; none if one is missing."""
-    columns = {}
-    for column, scores in scored.items():
-        metric, _ = metric_and_preset(column)
-        if stack.known({metric: scores[0].signature}):
-            columns[metric] = column
-    return list(columns.values()) if len(columns) == len(stack.metrics) else []
 
 
 def turn_values(
@@ -224,9 +177,8 @@ def turn_columns(
     on: str,
     *,
     seen_as: str = "",
-    orders: bool = True,
 ) -> Columns:
-    """Return what metrics, orders of review and trivial baselines give the targets.
+    """Return what metrics and trivial baselines give the targets.
 
     A later turn, and one like an own earlier turn, is taken to be the worse one.
     """
@@ -239,9 +191,6 @@ def turn_columns(
     trained = {name: context.trained_share(name, seen_as or on) for name in ours}
     encoder = context.models().fingerprint("builtin:encoder")
     signatures[OWN_TURNS] = f"{encoder}|on:{data}"
-    for name, identity, order in review_values(scored, talks) if orders else ():
-        values[name], ours[name] = order, ""
-        signatures[name] = f"{identity}|on:{data}"
     return Columns(values, ours, signatures, trained, data)
 
 

@@ -71,7 +71,7 @@ def measure(context: BenchContext) -> Iterator[Figure]:
 
 
 def _measured(context: BenchContext, name: str, marked: Marked) -> Iterator[Figure]:
-    columns = turn_columns(context, marked.talks, name.lower(), seen_as=name, orders=False)
+    columns = turn_columns(context, marked.talks, name.lower(), seen_as=name)
     columns.values[POSITION] = [-float(len(talk.turns)) for talk in marked.talks]
     bands = [str(sum(len(talk.turns) >= band for band in BANDS)) for talk in marked.talks]
     why = f"{int(sum(marked.labels))} of {len(marked.labels)} replies contradict"

@@ -2,8 +2,8 @@
 
 The 46 logs were written for this project, and their flaws keyed before any metric was run on them.
 After most flaws the user objects and the assistant corrects itself: a correct repair is no flaw.
-The orders of review of the presets, certain flaws first as in a review, are compared with trivial
-orders. An order is good if the replies that it puts first are flawed.
+The order by the quality of the presets, certain flaws first as in a review, is compared with
+trivial orders. An order is good if the replies that it puts first are flawed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import msgspec
 
 from grice.data import Conversation, Turn
 from grice.detectors import certain_flaws
-from grice.evaluation.review import STACKS, open_stack
 from grice_research.benches._turns import (
     BASELINES,
     Columns,
@@ -24,7 +23,6 @@ from grice_research.benches._turns import (
     digest_of,
     lift_rows,
     metrics_at_hand,
-    review_values,
     trivial_orders,
     turn_scores,
     turn_values,
@@ -80,19 +78,16 @@ def read_logs(file: str = FILE) -> Keyed:
 def measure(context: BenchContext) -> Iterator[Figure]:
     """Yield how well each order of review and trivial order finds the planted flaws."""
     keyed = read_logs()
-    wanted = {metric for stack in STACKS for metric in open_stack(stack).metrics}
-    metrics = [name for name in metrics_at_hand(context) if metric_and_preset(name)[0] in wanted]
-    scored = turn_scores(context, (*metrics, *BASELINES), keyed.talks)
-    values = {name: list(turn_values(name, scored[name], keyed.talks)) for name in BASELINES}
-    values |= trivial_orders(context, keyed.talks)
+    ours = [name for name in metrics_at_hand(context) if metric_and_preset(name)[0] == "quality"]
+    scored = turn_scores(context, (*ours, *BASELINES), keyed.talks)
+    values = {name: list(turn_values(name, given, keyed.talks)) for name, given in scored.items()}
     data = digest_of("planted_flaws", keyed.talks)
-    signatures = {name: f"{context.grader(name)[1][name]}|on:{data}" for name in BASELINES}
-    columns = Columns(values, {}, signatures, {}, data)
+    signatures = {name: f"{context.grader(name)[1][name]}|on:{data}" for name in scored}
     certain = list(_certain(keyed.talks))
-    for name, identity, order in review_values(scored, keyed.talks):
-        columns.ours[name] = ""
-        values[name] = [min(pair) for pair in zip(order, certain, strict=True)]
-        signatures[name] = f"{identity}|on:{data}"
+    for name in ours:
+        values[name] = [min(pair) for pair in zip(values[name], certain, strict=True)]
+    values |= trivial_orders(context, keyed.talks)
+    columns = Columns(values, dict.fromkeys(ours, ""), signatures, {}, data)
     labels = [float(bool(flaw)) for flaw in keyed.flaws]
     why = f"{int(sum(labels))} of {len(labels)} replies are flawed"
     yield from area_rows(columns, labels, ANY, why, groups=keyed.conversation)

@@ -1,28 +1,28 @@
 """The replies to check first, with reasons and the words that show the flaw.
 
 Nothing is scored here. Replies with certain flaws (:mod:`grice.detectors`) come first, then those
-with the highest probability that a person would mark them: a stacked classifier over the scores of
-the run, fitted to turns that people marked (``docs/commands/review.md``). A score counts by its
-distance from those of the training replies; abstained, failed and missing scores add 0.
+of the lowest :mod:`quality <grice.metrics.quality>`: that of the run, or the mean rank of those of
+its parts that were run.
 """
 
 from __future__ import annotations
 
 import heapq
-import math
 from collections import Counter
 from itertools import takewhile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
-from grice.data import Evidence, FeatureEvidence, Finding, TripleEvidence, TurnEvidence
+from grice.data import Evidence, FeatureEvidence, Finding, TripleEvidence
 from grice.detectors import RULES, SYSTEMATIC, certain_flaws, empty_reply
-from grice.errors import InputError, ModelFolderError, RecordError, plural
+from grice.errors import InputError, RecordError, plural
 from grice.evaluation.scores import by_conversation, joined, read_scores
+from grice.metrics.quality import NO_FLAW, PARTS, contributions, quality_of, strongest
 from grice.metrics.sensibleness import cause_of
 from grice.models.folder import open_folder
+from grice.models.joined import Part, read_parts
 from grice.readers.roles import unspoken
 from grice.scoring.loaded import EMPTY as EMPTY_FLAG
 from grice.text.markup import as_read
@@ -33,117 +33,92 @@ if TYPE_CHECKING:
 
     from grice.data import Conversation, Score, Span
 
-FILE = "stack.json"
-STACKS = ("review-large", "review-medium", "review-small")
-"""The classifiers that ship, that for the largest models first."""
+QUALITY = "quality"
+REFERENCES = ("quality-small",)
+"""The models of the metric that ship."""
 TOP = 20
-HALF = 0.5  # from this value on, a metric reports no flaw
 WORDS = 3  # spans that are quoted for a reply
-REPEATS = "repeats"
-CERTAIN = 0.01  # a repetition at or below this score is named before any other category
+NONE = "none"
+SENSELESS = "senseless"
 FLAWS = {
     "contradiction": "contradicts",
-    "repetition": REPEATS,
+    "likelihood": SENSELESS,
+    "relevance": "irrelevant",
+    "repetition": "repeats",
+}
+"""Category of a low value; of the metrics without one, the evidence names it."""
+CAUSES = {
+    "contradiction": "contradicts",
+    "repetition": "repeats",
     "unanswered": "unanswered",
-    "nonsense": "senseless",
+    "nonsense": SENSELESS,
     "dull": "dull",
 }
-"""Category of a flaw that the evidence of a metric names."""
+"""Category of a flaw that the evidence of ``sensibleness`` names."""
 NEARLY_ALL, FEWEST = 0.8, 10
 """Share of all replies, and their number, from which on a systematic finding is listed once."""
 
 
-class Feature(msgspec.Struct, frozen=True):
-    """The value of a metric as a feature of the classifier; low values are bad."""
+class Reference(NamedTuple):
+    """The parts of the quality by the models of one preset."""
 
-    metric: str
-    flaw: str  # category if this feature is the strongest; empty if the evidence names it
-    center: float  # mean of the training replies
-    scale: float  # their standard deviation
-    weight: float  # log odds of a mark per standard deviation, at least 0
+    name: str  # name and digest of the model
+    parts: tuple[Part, ...]
 
-    def effect(self, value: float) -> float:
-        """Return the contribution of a value to the log odds of a mark."""
-        return self.weight * (self.center - value) / self.scale
+    def known(self, signatures: Mapping[str, str]) -> tuple[Part, ...]:
+        """Return the parts that were run with their models, by the signatures of a run."""
+        return tuple(part for part in self.parts if part.fits(signatures.get(part.metric, "")))
 
 
-class Stack(msgspec.Struct, frozen=True):
-    """A stacked classifier: the content of a model folder of type ``review``."""
-
-    intercept: float
-    features: tuple[Feature, ...] = msgspec.field(name="witnesses")
-    models: dict[str, str] = {}  # of the scores that were fitted, for metrics that run with several
-    name: str = ""
-
-    @property
-    def metrics(self) -> tuple[str, ...]:
-        """The metrics that are features."""
-        return tuple(feature.metric for feature in self.features)
-
-    def known(self, signatures: Mapping[str, str]) -> set[str]:
-        """Return the metrics of a run that are features, by their signatures."""
-        return {
-            metric
-            for metric in self.metrics
-            if metric in signatures and self.models.get(metric, "") in signatures[metric]
-        }
-
-    def effects(self, seen: Mapping[str, Score]) -> dict[str, float]:
-        """Return the contribution of each metric to the log odds."""
-        known = self.known({metric: score.signature for metric, score in seen.items()})
-        return {
-            feature.metric: feature.effect(seen[feature.metric].value or 0.0)
-            for feature in self.features
-            if feature.metric in known
-        }
-
-    def probability(self, effects: Iterable[float]) -> float:
-        """Return the probability that a person would mark the reply."""
-        return 1 / (1 + math.exp(-self.intercept - math.fsum(effects)))
+def reference_for(signatures: Mapping[str, str]) -> Reference:
+    """Return the reference whose quality is in a run, else that with most parts in it."""
+    folders = [open_folder(name) for name in REFERENCES]
+    references = [Reference(folder.identity, read_parts(folder)) for folder in folders]
+    own = signatures.get(QUALITY, "")
+    return max(references, key=lambda each: (each.name in own, len(each.known(signatures))))
 
 
-def open_stack(place: str | Path) -> Stack:
-    """Open a model of type ``review``: a shipped one by its name, or a folder."""
-    folder = open_folder(place)
-    if folder.card.kind != "review":
-        raise ModelFolderError(
-            f"{folder.path}: a model of type review is needed, not {folder.card.kind!r}"
+class Ranked(NamedTuple):
+    """The quality of a reply, and the part with a low value that lowers it most."""
+
+    quality: float
+    effects: dict[str, float]  # contribution of each part
+    metric: str | None = None
+    value: float | None = None
+    reason: str | None = None
+    evidence: tuple[Evidence, ...] = ()
+
+
+def ranked(parts: Sequence[Part], seen: Mapping[str, Score]) -> Ranked | None:
+    """Return the quality of a reply from its ``ok`` scores by metric; None without one."""
+    if own := seen.get(QUALITY):
+        return _stated(own)
+    effects = contributions(parts, seen)
+    if not effects:
+        return None
+    name = strongest(effects, {metric: score.value for metric, score in seen.items()})
+    if name is None:
+        return Ranked(quality_of(effects), effects)
+    low = seen[name]
+    return Ranked(quality_of(effects), effects, name, low.value, low.reason, low.evidence)
+
+
+def _stated(score: Score) -> Ranked:
+    """Return what the evidence of a quality states: its parts, then that of the strongest."""
+    parts = list(
+        takewhile(
+            lambda e: isinstance(e, FeatureEvidence) and e.name in PARTS and e.effect is not None,
+            score.evidence,
         )
-    try:
-        stack = msgspec.json.decode(folder.file(FILE).read_bytes(), type=Stack)
-    except msgspec.DecodeError as error:
-        raise ModelFolderError(f"{folder.file(FILE)}: {error}") from None
-    return replace(stack, name=folder.identity)
-
-
-def observed(
-    scores: Sequence[Score], turns: Iterable[int] | None = None
-) -> dict[int, dict[str, Score]]:
-    """Return the ``ok`` scores of one conversation by turn and metric.
-
-    The score of a whole conversation counts for each turn by its evidence: the value is 1 and the
-    effect of the turn on it.
-    """
-    if turns is None:
-        turns = {score.turn for score in scores if score.turn is not None}
-    seen: dict[int, dict[str, Score]] = {turn: {} for turn in sorted(turns)}
-    for score in scores:
-        if score.status != "ok" or score.value is None:
-            continue
-        for turn in seen if score.turn is None else {score.turn} & seen.keys():
-            seen[turn][score.metric] = score if score.turn is not None else _of_turn(score, turn)
-    return seen
-
-
-def _of_turn(score: Score, turn: int) -> Score:
-    pieces = iter(score.evidence)
-    own = next((e for e in pieces if isinstance(e, TurnEvidence) and e.turn == turn), None)
-    if own is None:
-        return replace(score, turn=turn, value=1.0, reason=None, evidence=())
-    rest = tuple(takewhile(lambda piece: not isinstance(piece, TurnEvidence), pieces))
-    reason = ", ".join(piece.name for piece in rest if isinstance(piece, FeatureEvidence)) or None
-    value = min(max(1 + own.effect, 0.0), 1.0)
-    return replace(score, turn=turn, value=value, reason=reason, evidence=(own, *rest))
+    )
+    pieces = [piece for piece in parts if isinstance(piece, FeatureEvidence)]
+    effects = {piece.name: piece.effect or 0.0 for piece in pieces}
+    values = {piece.name: piece.value for piece in pieces}
+    quality, name = score.value or 0.0, strongest(effects, values)
+    if name is None:
+        return Ranked(quality, effects)
+    reason = (score.reason or "").partition(": ")[2]
+    return Ranked(quality, effects, name, values[name], reason, score.evidence[len(parts) :])
 
 
 class FlaggedTurn(msgspec.Struct, frozen=True, kw_only=True):
@@ -152,13 +127,13 @@ class FlaggedTurn(msgspec.Struct, frozen=True, kw_only=True):
     rank: int = 0
     conversation: str
     turn: int
-    probability: float | None = None  # of a mark by a person; None for a certain flaw
-    flaw: str  # category of the strongest feature, or of the first certain flaw
+    quality: float | None = None  # 0 to 1; None for a certain flaw
+    flaw: str  # category of the part that lowers it most, or of the first certain flaw
     metric: str | None = None
     value: float | None = None
     reason: str | None
     words: tuple[str, ...] = ()  # quoted spans of its evidence or findings, without Markdown
-    effects: dict[str, float] = {}  # contribution of each metric to the log odds
+    effects: dict[str, float] = {}  # contribution of each part to the quality
     evidence: tuple[Evidence, ...] = ()
     speaker: str = ""
     before: str = ""  # the last dialogue turn before it, without system and tool turns
@@ -169,17 +144,17 @@ class FlaggedTurn(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def headline(self) -> str:
         """The category as a heading."""
-        return self.flaw if self.has_flaw else "no specific flaw"
+        return self.flaw if self.has_flaw else NO_FLAW
 
     @property
     def has_flaw(self) -> bool:
         """Whether a flaw is named."""
-        return self.flaw != "none"
+        return self.flaw != NONE
 
     @property
     def certainty(self) -> str:
-        """The probability with two digits, or ``certain``."""
-        return "certain" if self.probability is None else f"{self.probability:.2f}"
+        """The quality with two digits, or ``certain``."""
+        return "certain" if self.quality is None else f"{self.quality:.2f}"
 
     @property
     def spans(self) -> list[Span]:
@@ -222,31 +197,31 @@ class FlaggedTurn(msgspec.Struct, frozen=True, kw_only=True):
 class Review(msgspec.Struct, frozen=True):
     """The first replies of a run, in the order of review."""
 
-    turns: int  # replies with a score of any feature
+    turns: int  # replies with a quality
     items: tuple[FlaggedTurn, ...]
-    witnesses: dict[str, int]  # replies that each metric counts for
-    missing: tuple[str, ...]  # features that were not run
-    stack: str  # name and hash of the classifier
+    parts: dict[str, int]  # replies that each part of the quality counts for
+    missing: tuple[str, ...]  # parts that were not run
+    reference: str  # name and hash of the model that ranks were taken from
     certain: dict[str, int] = {}  # replies with a certain flaw, by the code of the rule
-    unused: tuple[str, ...] = ()  # metrics of the run that are not features
+    unused: tuple[str, ...] = ()  # metrics of the run that are no part
 
 
 class Reviewer:
     """Collects the replies to look at first while scores arrive; memory holds only these.
 
-    The first conversation decides which classifier is used: the one with most of the metrics that
-    were run.
+    The first conversation decides from which model ranks are taken: that with most of the metrics
+    that were run.
     """
 
     def __init__(self, top: int = TOP) -> None:
         if top < 1:
             raise InputError(f"top {top}: at least 1 reply is needed")
         self._top = top
-        self._stack: Stack | None = None
+        self._reference: Reference | None = None
         self._run: dict[str, str] = {}
         self._replies = self._turns = 0
-        # A heap; of equal probabilities the earlier reply is larger.
-        self._probable: list[tuple[float, int, FlaggedTurn]] = []
+        # A heap of the lowest qualities; of equal ones the earlier reply is larger.
+        self._low: list[tuple[float, int, FlaggedTurn]] = []
         self._certain: dict[str, list[FlaggedTurn]] = {code: [] for code in RULES}
         self._findings: Counter[str] = Counter()
         self._used: Counter[str] = Counter()
@@ -256,8 +231,9 @@ class Reviewer:
         if not scores:
             return
         self._run |= {score.metric: score.signature for score in scores}
-        stack = self._stack = self._stack or _chosen(self._run)
-        by_turn = observed(scores)
+        self._reference = self._reference or reference_for(self._run)
+        parts = self._reference.known(self._run)
+        by_turn = _by_turn(scores)
         if talk is not None and (turn := max(by_turn, default=0)) >= len(talk.turns):
             raise InputError(
                 f"conversation {talk.id!r} has {plural(len(talk.turns), 'turn')}, and a score "
@@ -279,35 +255,36 @@ class Reviewer:
                         findings=tuple(findings),
                     )
                     kept.append(item.with_texts(talk))
-            if not (effects := stack.effects(seen)):
+            if (found := ranked(parts, seen)) is None:
                 continue
-            probability = stack.probability(effects.values())
             self._turns += 1
-            self._used.update(effects.keys())
-            full = len(self._probable) == self._top
-            if not findings and not (full and probability <= self._probable[0][0]):
-                item = _probable(turn, probability, seen, effects, stack)
-                entry = (probability, -self._turns, replace(item, file=file).with_texts(talk))
-                (heapq.heapreplace if full else heapq.heappush)(self._probable, entry)
+            self._used.update(found.effects.keys())
+            full = len(self._low) == self._top
+            if not findings and not (full and -found.quality <= self._low[0][0]):
+                item = _flagged(scores[0].conversation, turn, found)
+                entry = (-found.quality, -self._turns, replace(item, file=file).with_texts(talk))
+                (heapq.heapreplace if full else heapq.heappush)(self._low, entry)
 
     def review(self) -> Review:
         """Return the review of what was added so far."""
-        stack = self._stack or _chosen({})
+        reference = self._reference or reference_for({})
+        known = {part.metric for part in reference.known(self._run)}
+        if QUALITY in self._run:
+            known |= {QUALITY, *(part.metric for part in reference.parts)}
         listed = {code: self._listed(code) for code in RULES}
         # Of too many certain flaws, some of each rule are listed.
         places = [(place, code) for code in RULES for place in range(len(listed[code]))]
         chosen = Counter(code for _, code in sorted(places, key=lambda p: p[0])[: self._top])
         items = [item for code in RULES for item in listed[code][: chosen[code]]]
-        probable = sorted(self._probable, reverse=True)[: self._top - len(items)]
-        items += [item for _, _, item in probable]
+        items += [item for _, _, item in sorted(self._low, reverse=True)[: self._top - len(items)]]
         return Review(
             self._turns,
             tuple(replace(item, rank=rank) for rank, item in enumerate(items, 1)),
-            {metric: self._used[metric] for metric in stack.metrics},
-            tuple(name for name in open_stack(STACKS[0]).metrics if name not in self._run),
-            stack.name,
+            {part.metric: self._used[part.metric] for part in reference.parts},
+            tuple(part.metric for part in reference.parts if part.metric not in known),
+            reference.name,
             {code: self._findings[code] for code in RULES if self._findings[code]},
-            tuple(sorted(self._run.keys() - stack.known(self._run))),
+            tuple(sorted(self._run.keys() - known)),
         )
 
     def _listed(self, code: str) -> list[FlaggedTurn]:
@@ -343,15 +320,20 @@ def review(scores: str, files: Sequence[str | Path] = (), *, top: int = TOP) -> 
             reviewer.add(talk, group)
     reviewed = reviewer.review()
     if not reviewed.turns and not reviewed.certain:
-        wanted = ", ".join(open_stack(STACKS[-1]).metrics)
+        parts = reference_for({}).parts
+        wanted = ", ".join([QUALITY, *(part.metric for part in parts)])
         raise InputError(f"{scores}: no reply has a usable score of any of {wanted}")
     return reviewed
 
 
-def _chosen(signatures: Mapping[str, str]) -> Stack:
-    """Return the classifier with most of the metrics as features; the smallest of ties."""
-    stacks = [open_stack(name) for name in STACKS]
-    return max(stacks, key=lambda stack: (len(stack.known(signatures)), -len(stack.metrics)))
+def _by_turn(scores: Sequence[Score]) -> dict[int, dict[str, Score]]:
+    """Return the ``ok`` scores of the replies of one conversation by turn and metric."""
+    turns = sorted({score.turn for score in scores if score.turn is not None})
+    seen: dict[int, dict[str, Score]] = {turn: {} for turn in turns}
+    for score in scores:
+        if score.turn is not None and score.status == "ok":
+            seen[score.turn][score.metric] = score
+    return seen
 
 
 def _certain_flaws(
@@ -373,29 +355,18 @@ def _reason(findings: Iterable[Finding]) -> str:
     return "; ".join(finding.message for finding in findings)
 
 
-def _probable(
-    turn: int,
-    probability: float,
-    seen: Mapping[str, Score],
-    effects: dict[str, float],
-    stack: Stack,
-) -> FlaggedTurn:
-    flaws = {feature.metric: feature.flaw for feature in stack.features}
-    bad = [name for name, effect in effects.items() if effect > 0]
-    # Low in absolute terms, and lower than the training replies.
-    against = [name for name in bad if (seen[name].value or 0.0) < HALF]
-    verbatim = [n for n in against if flaws[n] == REPEATS and (seen[n].value or 0.0) <= CERTAIN]
-    worst = max(verbatim or against or effects, key=effects.__getitem__)
-    score = seen[worst]
-    flaw = flaws[worst] or FLAWS.get(cause_of(score.evidence) or "", "senseless")
+def _flagged(conversation: str, turn: int, found: Ranked) -> FlaggedTurn:
+    flaw = NONE
+    if found.metric is not None:
+        flaw = FLAWS.get(found.metric) or CAUSES.get(cause_of(found.evidence) or "", SENSELESS)
     return FlaggedTurn(
-        conversation=score.conversation,
+        conversation=conversation,
         turn=turn,
-        probability=probability,
-        flaw=flaw if worst in against else "none",
-        metric=worst,
-        value=score.value,
-        reason=score.reason,
-        effects=effects,
-        evidence=score.evidence,
+        quality=found.quality,
+        flaw=flaw,
+        metric=found.metric,
+        value=found.value,
+        reason=found.reason,
+        effects=found.effects,
+        evidence=found.evidence,
     )

@@ -51,6 +51,7 @@ MODEL_TYPES = {
     "fluent-pair-head": "grice.models.ranker:fluent_pair_head",
     "generative-knowledge": "grice.knowledge.generative:generative_knowledge",
     "generator": "grice.models.embedded:generator",
+    "joined-metrics": "grice.models.joined:joined_metrics",
     "knowledge": "grice.knowledge.store:knowledge",
     "onnx-classifier": "grice.models.pretrained:onnx_classifier",
     "onnx-encoder": "grice.models.pretrained:onnx_encoder",

@@ -12,6 +12,8 @@ from __future__ import annotations
 import json
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
 
 from grice.metrics.fluency import FEWEST_WORDS, mean_nats
 from grice.models.loader import ModelLoader
@@ -19,11 +21,24 @@ from grice.models.ranker import FluencyModel
 from grice_research.places import MODELS
 from grice_research.recipes.common import figure_of, parser_of, update_card
 from grice_research.recipes.dialogue.weigh import trials
-from grice_research.recipes.overall.data import fit
 from grice_research.roc import roc_areas
 
 COMMAND = "python -m grice_research.recipes.dialogue.fluency --data ../shared/data --write"
 WRONGLY = 0.05  # share of undamaged replies that are below one half
+RIDGE = 0.01
+
+
+def weight_of(
+    nats: NDArray[np.float64], damaged: NDArray[np.float64], share: NDArray[np.float64]
+) -> float:
+    """Return the weight of nats, at least 0, in a logistic regression with a small ridge."""
+
+    def loss(guess: NDArray[np.float64]) -> float:
+        odds = guess[0] * nats + guess[1]
+        cost = share @ (np.logaddexp(0, odds) - damaged * odds)
+        return float(cost + RIDGE * guess[0] ** 2 / 2)
+
+    return float(minimize(loss, np.zeros(2), bounds=[(0.0, None), (None, None)]).x[0])
 
 
 def main() -> None:
@@ -55,8 +70,8 @@ def main() -> None:
     for figure in figures:
         print(json.dumps(figure))
     alike = np.where(damaged > 0, 1 / damaged.sum(), 1 / (1 - damaged).sum())
-    learned = fit(nats[:, None], np.ones((len(made), 1)), damaged, alike)
-    weight, limit = float(learned.weights[0]), float(np.quantile(nats[damaged == 0], 1 - WRONGLY))
+    weight = weight_of(nats, damaged, alike / alike.sum())
+    limit = float(np.quantile(nats[damaged == 0], 1 - WRONGLY))
     told = float(np.mean(nats[damaged == 1] > limit))
     print(f"WEIGHT, SHIFT = {-weight:.2f}, {weight * limit:.2f}; {told:.3f} of slips are told")
     if given.write:

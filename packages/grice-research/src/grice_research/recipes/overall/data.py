@@ -1,31 +1,33 @@
-"""Chatbot turns that people voted on or rated: what the order of review is fitted on."""
+"""Replies of people, the reference of ``quality``, and chatbot turns that people judged."""
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import msgspec
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
-from scipy.optimize import minimize
-from scipy.special import expit
 
 import grice
-from grice.data import Conversation, Score, Turn, json_line
-from grice.evaluation.review import observed
-from grice.scoring.api import Grader
+from grice.data import Conversation, Turn
 from grice_research.benches import abc_eval, breakdowns
 from grice_research.benches.planted_flaws import read_logs
 from grice_research.places import work_folder
 from grice_research.recipes.common import rows_of
-from grice_research.recipes.relevance.corpora import is_held_out
-from grice_research.recipes.sense.sources import chatbot_items, shortened, written_items
+from grice_research.recipes.relevance.corpora import (
+    Dialogue,
+    evaluated_texts,
+    is_held_out,
+    read_dialogues,
+)
+from grice_research.recipes.sense.sources import chatbot_items, shortened
 from grice_research.training_texts import normalised
 
-LOGS, PAIRS = "logs", "pairs"
+LOGS = "logs"
 DEVELOPMENT = "development_logs.jsonl"
 CONVAI = "convai2017/convai2017.jsonl.gz"
 
@@ -34,6 +36,8 @@ BAD = 1  # rating of a message of convai2017; 2 is good, 0 none
 
 
 class Marked(NamedTuple):
+    """A turn with the share of people who objected to it."""
+
     corpus: str
     system: str
     group: str
@@ -47,18 +51,18 @@ class Marked(NamedTuple):
 
 
 def read_marked(data: Path) -> list[Marked]:
-    """Return the turns that may train: none of them stands in a set that the order is measured on.
+    """Return the turns that may train: none stands in a set that the quality is measured on.
 
     Of ``dbdc3`` the seven tenths that are no validation part. Of ``convai2017`` bots' messages that
     a person rated, in the conversations that relevance has not learned from, without those of the
     published study and without those that stand in ``dbdc3``. Of both only conversations that have
-    no reply from which the heads of ``sensibleness`` learned. Of the pairs written for it those
-    that they have not learned from. Of written logs those for development.
+    no reply from which the heads of ``sensibleness`` learned. Of written logs those for
+    development.
     """
     evaluated, learned = _evaluated(data), _learned(data)
     people = [*_voted(data), *_rated(data)]
     seen = {turn.group for turn in people if not learned.isdisjoint(_exchanges(turn.talk))}
-    every = [*(turn for turn in people if turn.group not in seen), *_written(), *_logs()]
+    every = [*(turn for turn in people if turn.group not in seen), *_logs()]
     return [marked for marked in every if _key(marked.text) not in evaluated]
 
 
@@ -84,7 +88,7 @@ def _keys(row: Mapping[str, Any]) -> set[str]:
 
 
 def _evaluated(data: Path) -> set[str]:
-    """Return the longer texts of the sets that the order is measured on."""
+    """Return the longer texts of the sets that the quality is measured on."""
     texts = {key for row in rows_of(data / abc_eval.FILE) for key in _keys(row)}
     texts |= {_key(turn.text) for talk in read_logs().talks for turn in talk.turns} - {""}
     for row in rows_of(data / breakdowns.FILE):
@@ -127,20 +131,6 @@ def _rated(data: Path) -> Iterator[Marked]:
             yield Marked("convai2017", "unknown", talk.id, talk, place, bad)
 
 
-def _written() -> Iterator[Marked]:
-    """Yield the readings of written items: each reply after histories that it suits or does not."""
-    for number, item in enumerate(written_items()):
-        if not item.validation:
-            continue
-        bad = {worse for _, worse in item.comparisons}
-        for place, reading in enumerate(item.readings):
-            texts = (*reading.history, reading.reply)
-            turns = tuple(Turn("AB"[i % 2], text) for i, text in enumerate(texts))
-            talk = Conversation(f"pair-{number}-{place}", turns, targets=(len(turns) - 1,))
-            flawed = float(place in bad)
-            yield Marked(PAIRS, item.kind, f"pair-{number}", talk, len(turns) - 1, flawed)
-
-
 def _logs() -> Iterator[Marked]:
     """Yield the replies of the logs that were written for development, with their key."""
     keyed = read_logs(DEVELOPMENT)
@@ -149,88 +139,62 @@ def _logs() -> Iterator[Marked]:
         yield Marked(LOGS, flaw or "none", talk.id, talk, turn, float(bool(flaw)))
 
 
+PEOPLE = (
+    "casino", "persuasion_for_good", "schema_guided", "star", "synthetic_persona_chat",
+    "topical_chat",
+)  # fmt: skip
+"""Sources of conversations of people, or written like those of people."""
+REPLIES, TURNS = 80, 16
+"""Replies of each source, and turns of a conversation that are read."""
+
+
+def read_people(data: Path) -> list[Marked]:
+    """Return replies of people in conversations that the metrics were not trained on.
+
+    They are the second speaker's; those that stand in an evaluated set are left out.
+    """
+    evaluated = evaluated_texts(data)
+    by_source: dict[str, list[Dialogue]] = {name: [] for name in PEOPLE}
+    for dialogue in read_dialogues(data):
+        if dialogue.held_out and dialogue.source in by_source and len(dialogue.turns) > 3:
+            by_source[dialogue.source].append(dialogue)
+    people: list[Marked] = []
+    for source, dialogues in by_source.items():
+        random.Random(0).shuffle(dialogues)
+        chosen: list[Marked] = []
+        while len(chosen) < REPLIES and dialogues:
+            dialogue = dialogues.pop()
+            turns = tuple(Turn("AB"[i % 2], text) for i, text in enumerate(dialogue.turns[:TURNS]))
+            talk = Conversation(f"{source}-{dialogue.id}", turns)
+            chosen += [
+                Marked(source, "people", talk.id, talk, place, 0.0)
+                for place in range(1, len(turns), 2)
+                if _key(turns[place].text) not in evaluated
+            ]
+        people += chosen
+    return people
+
+
 Floats = NDArray[np.float64]
-
-RIDGE = 0.01  # of the weights of witnesses; controls are not held back
-
-
-class Fit(NamedTuple):
-    """Weights of witnesses, at least 0, and of controls."""
-
-    weights: Floats
-    controls: Floats
+WINDOW = 20  # conversations scored at once; a stopped run continues from the cached answers
 
 
-def standardised(columns: Floats, centers: Floats, scales: Floats) -> Floats:
-    """Return how bad each witness finds each turn, in standard deviations; 0 where it is silent."""
-    return np.nan_to_num((centers - columns) / scales)
-
-
-def fit(
-    witnesses: Floats, controls: Floats, flawed: Floats, weight: Floats, equality: float = 0.0
-) -> Fit:
-    """Return the weights that maximise the likelihood of the shares of people who marked a turn."""
-    count = witnesses.shape[1]
-    design = np.concatenate([witnesses, controls], axis=1)
-    share = weight / weight.sum()
-
-    def loss(guess: Floats) -> tuple[float, Floats]:
-        odds, own = design @ guess, guess[:count]
-        apart = own - own.mean()
-        value = share @ (np.logaddexp(0, odds) - flawed * odds)
-        value += (RIDGE * own @ own + equality * apart @ apart) / 2
-        slope = design.T @ (share * (expit(odds) - flawed))
-        slope[:count] += RIDGE * own + equality * apart
-        return float(value), slope
-
-    bounds = [(0.0, None)] * count + [(None, None)] * controls.shape[1]
-    fitted = minimize(loss, np.zeros(design.shape[1]), jac=True, method="L-BFGS-B", bounds=bounds).x
-    return Fit(fitted[:count], fitted[count:])
-
-
-WINDOW = 20
-"""Conversations scored at once; a run that is stopped goes on from the answers of its models."""
-
-
-def column_of(marked: Sequence[Marked], metric: str, preset: str) -> Floats:
-    """Return what a witness says of each turn; NaN where it says nothing."""
-    folder = work_folder("review")
-    folder.mkdir(parents=True, exist_ok=True)
-    talks = {turn.talk.id: turn.talk for turn in marked}
-    turns: dict[str, list[int]] = {}
+def values_of(marked: Sequence[Marked], metrics: Sequence[str], preset: str) -> dict[str, Floats]:
+    """Return the value of each metric on each turn by the models of a preset; NaN without one."""
+    talks: dict[str, Conversation] = {}
     for turn in marked:
-        turns.setdefault(turn.talk.id, []).append(turn.turn)
-    with grice.load(metric, workers=1, cache=folder / "cache", models=preset) as grader:
-        groups = _scored(grader, metric, list(talks.values()), folder / f"{metric}.jsonl")
-    seen = {
-        (name, turn): what.get(metric)
-        for name, wanted in turns.items()
-        for turn, what in observed(groups[name], wanted).items()
+        talk = talks.setdefault(turn.talk.id, replace(turn.talk, targets=()))
+        talks[talk.id] = replace(talk, targets=(*(talk.targets or ()), turn.turn))
+    found: dict[tuple[str, int | None, str], float] = {}
+    cache = work_folder("overall") / "cache"
+    with grice.load(*metrics, workers=1, cache=cache, models=preset) as grader:
+        every = list(talks.values())
+        for start in range(0, len(every), WINDOW):
+            for score in grader.score(every[start : start + WINDOW]):
+                if score.status == "ok" and score.value is not None:
+                    found[score.conversation, score.turn, score.metric] = score.value
+            print(f"{preset}: {min(start + WINDOW, len(every))} of {len(every)}", flush=True)
+    return {
+        name: np.array([found.get((turn.talk.id, turn.turn, name), np.nan) for turn in marked])
+        for name in metrics
     }
-    scores = (seen.get((turn.talk.id, turn.turn)) for turn in marked)
-    values = [None if score is None else score.value for score in scores]
-    return np.array([np.nan if value is None else value for value in values])
-
-
-def _scored(
-    grader: Grader, metric: str, talks: Sequence[Conversation], file: Path
-) -> dict[str, list[Score]]:
-    """Return a metric's scores by conversation: those kept, if they are of this metric and all."""
-    groups: dict[str, list[Score]] = {}
-    if file.is_file():
-        for line in file.read_bytes().splitlines():
-            score = msgspec.json.decode(line, type=Score)
-            groups.setdefault(score.conversation, []).append(score)
-    kept = next((group[0].signature for group in groups.values()), None)
-    if kept == grader.signatures[metric] and all(talk.id in groups for talk in talks):
-        return groups
-    scorer = next(loaded for loaded in grader.scorer.metrics if loaded.metric.name == metric)
-    groups = {}
-    for start in range(0, len(talks), WINDOW):
-        window = talks[start : start + WINDOW]
-        for talk, scores in zip(window, scorer.score(window, ()), strict=True):
-            groups[talk.id] = list(scores)
-        print(f"{metric}: {min(start + WINDOW, len(talks))} of {len(talks)}", flush=True)
-    lines = (json_line(score) for group in groups.values() for score in group)
-    file.write_bytes(b"\n".join(lines))
-    return groups

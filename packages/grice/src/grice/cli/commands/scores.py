@@ -252,7 +252,7 @@ def _summary_view(summary: Summary, worst: Review | None = None) -> View:
             yield _turn(number(low.value), low.conversation, low.turn, low.text, low.reason)
     flawed = [item for item in worst.items if item.has_flaw] if worst else []
     if worst and flawed:
-        title = "to look at first, by the probability that a person would mark it"
+        title = "to look at first, lowest quality first"
         yield "\n"
         yield Lines([title], style="bold")
         yield from _certain(worst)
@@ -447,7 +447,7 @@ def review(
 
 
 def _review_view(reviewed: Review) -> View:
-    used = reviewed.witnesses.items()
+    used = reviewed.parts.items()
     names = ", ".join(f"{metric} ({turns:,})" for metric, turns in used if turns)
     yield Lines([f"{plural(reviewed.turns, 'reply', 'replies')} by {names}"], style="bold")
     if reviewed.missing:
