@@ -21,6 +21,7 @@ from tokenizers import Tokenizer
 
 from grice.data import Response
 from grice.errors import ModelFolderError
+from grice.files import write_text
 from grice.models.causal import MIN_TOKENS, open_decoder
 from grice.models.conversion import (
     EMBEDDING,
@@ -157,7 +158,7 @@ def _write(
         head = head / scales
     write_network(spec, checkpoint.tokenizer, target)
     np.save(target / OUTPUT, head.astype(np.float32))
-    (target / TEMPLATE).write_text(template, "utf-8")
+    write_text(target / TEMPLATE, template)
     return {**tokens, "max_tokens": min(MAX_TOKENS, config.max_position_embeddings)}
 
 
