@@ -107,12 +107,14 @@ def _ratings(records: Records) -> Iterator[str]:
             others.setdefault(each.on, []).append(each)
     for on, released in sorted(others.items()):
         ours = records.get(floors, ASPECT_METRICS, measure, on)
-        if ours is None:
-            continue
+        whole = f"{on.partition(':')[0]}:overall"
+        if ours is None or (on != whole and whole in others):
+            continue  # one aspect of a set, the overall one if it has scores
         metric = f"{records.cell(ours)} `{ours.row}`"
         best = max(released, key=lambda each: each.value or 0.0)
         floor = records.best(floors, measure, on)
         name = "" if floor is None else f" `{floor.row}`"
-        theirs = f"{records.cell(best)} {best.row.split(',')[0]}"
+        fewer = "" if best.n == ours.n else f", n {best.n}"
+        theirs = f"{records.cell(best)} {best.row.split(',')[0]}{fewer}"
         yield table_row([f"`{on}`", str(ours.n), metric, records.cell(floor) + name, theirs]) + "\n"
     yield "\n"
