@@ -154,7 +154,7 @@ def test_what_a_preset_shares_with_what_ships_stands_once(tmp_path, monkeypatch,
 
 
 @pytest.mark.parametrize(("words", "message"), [
-    (["smal"], "no preset 'smal'"), (["file:./x"], "openai:MODEL@URL"),
+    (["smal"], "no preset 'smal'"), (["ftp:./x"], "openai:MODEL@URL"),
     (["small", "--items", "1000"], "1 to 100 ship"),
     (["small", "-m", "coherence"], "judges conversations"),
     (["openai:m@nowhere"], "openai:MODEL@URL"),

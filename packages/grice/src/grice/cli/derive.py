@@ -65,7 +65,7 @@ SHARED = {
     "judge": (
         "MODEL",
         "the judge of rubrics: openai:MODEL@URL, or a model that answers rubrics (default: the "
-        "openai: of --models)",
+        "judge of --models)",
     ),
     "level": ("P", "confidence level of the intervals, between 0 and 1"),
     "limit_requests": (

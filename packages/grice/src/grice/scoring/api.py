@@ -70,7 +70,7 @@ class Settings(TypedDict, total=False):
         plugins: Python files that declare further metrics.
         rubrics: Criteria of your own, each a text, a TOML file or a
             :class:`grice.metrics.rubrics.Rubric`: a metric for each; see ``docs/judges.md``.
-        judge: Model reference of the judge of rubrics; by default that of ``openai:`` in `models`.
+        judge: Model reference of the judge of rubrics; by default that of `models`.
         models: Preset of models and weights; the default is ``small``, independent of the choice
             for the command line; see ``docs/models.md``.
         terms: Client options of endpoints: concurrency, limits, retries; see ``docs/judges.md``.
@@ -252,8 +252,8 @@ def load_from(
     if rubrics := settings.get("rubrics"):
         from grice.metrics.rubrics import with_rubrics  # here: others need none
 
-        endpoint = preset.name if preset.name.startswith(ENDPOINT) else ""
-        registry, asked = with_rubrics(registry, rubrics, settings.get("judge") or endpoint)
+        judge = preset.name if preset.name.startswith(JUDGE_SCHEMES) else ""
+        registry, asked = with_rubrics(registry, rubrics, settings.get("judge") or judge)
     wanted = dict.fromkeys((*(names or (*registry.defaults(), *preset.metrics)), *asked))
     for name in (*wanted, *options):
         registry.named(name)
