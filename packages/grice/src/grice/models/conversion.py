@@ -7,6 +7,7 @@ A source is one GGUF file, or a folder in the layout of Hugging Face: ``config.j
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -448,10 +449,18 @@ def desaturate(spec: ModelSpec) -> None:
         for row in range(0, len(weights), ROWS)
     ]
     total = sum(rows.size for rows, _ in blocks)
-    for rows, scales in track(blocks, "weights", total, size=lambda block: block[0].size):
-        if largest_pair(rows) > MAX_PAIR:
-            rows[:], factors = without_saturation(rows)
-            scales *= factors
+    with ThreadPoolExecutor() as pool:  # NumPy computes without Python's lock
+        done = zip(blocks, pool.map(_lower, blocks), strict=True)
+        for _ in track(done, "weights", total, size=lambda both: both[0][0].size):
+            pass
+
+
+def _lower(block: tuple[NDArray[np.int8], NDArray[np.float32]]) -> None:
+    """Change rows in place so that no neighbours saturate, and their scales with them."""
+    rows, scales = block
+    if largest_pair(rows) > MAX_PAIR:
+        rows[:], factors = without_saturation(rows)
+        scales *= factors
 
 
 def int8_matrices(spec: ModelSpec) -> list[tuple[NDArray[np.int8], NDArray[np.float32]]]:
