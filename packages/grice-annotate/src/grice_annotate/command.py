@@ -59,7 +59,7 @@ def _begin(
     *,
     db: str = "study.db",
     judges: Count = 3,
-    judge: Sequence[str] = (),
+    judge_: Sequence[str] = (),
     guideline: Path | None = None,
     aspect: Sequence[str] = (),
     scale: Scale = (1.0, 5.0),
@@ -85,7 +85,7 @@ def _begin(
         files (FILE): the items to be annotated
         db (URL): where the study is kept: a file, or postgresql://…
         judges (N): judges of each item
-        judge (NAME): pseudonym of somebody who gets a link; may be repeated
+        judge_ (NAME): pseudonym of somebody who gets a link; may be repeated
         guideline (FILE): text that judges read before their tasks
         aspect (NAME): aspect that is rated; may be repeated (default overall)
         relation (NAME): only this relation
@@ -121,7 +121,7 @@ def _begin(
     with TemporaryDirectory() as folder:
         place = str(Path(folder) / "check.db") if check else db
         with begun_study(place, template, settings, source) as study:
-            study.add_judges(judge or [f"judge-{i + 1}" for i in range(judges)])
+            study.add_judges(judge_ or [f"judge-{i + 1}" for i in range(judges)])
             _warn_of_few(study)
             return _check(study) if check else _serve(study, host, port, as_json=json)
 
@@ -151,7 +151,7 @@ def _check(study: Study) -> Output:
 def resume(
     *,
     db: str = "study.db",
-    judge: Sequence[str] = (),
+    judge_: Sequence[str] = (),
     host: str = "127.0.0.1",
     port: int = 8010,
     json: bool,
@@ -160,12 +160,12 @@ def resume(
 
     Args:
         db (URL): where the study is kept: a file, or postgresql://…
-        judge (NAME): pseudonym of somebody who gets a link; may be repeated
+        judge_ (NAME): pseudonym of somebody who gets a link; may be repeated
     """
     from grice_annotate.begin import opened_study
 
     with opened_study(db) as study:
-        study.add_judges(judge)
+        study.add_judges(judge_)
         return _serve(study, host, port, as_json=json)
 
 
