@@ -134,7 +134,7 @@ def audit(
 ) -> AuditResult:
     """Measure the metrics of a judge or preset on rated replies, and shipped metrics to compare.
 
-    StoppedError if the limit of requests is reached; answers so far are cached.
+    Judges rate each reply ``repeats`` times. StoppedError at the limit of requests; answers stay.
     """
     import grice
 

@@ -58,7 +58,7 @@ class Check(msgspec.Struct, frozen=True):
     value: float | None
     low: float | None
     high: float | None
-    bar: float
+    bar: float  # the threshold
     n: int
     conversations: int
     verdict: Verdict

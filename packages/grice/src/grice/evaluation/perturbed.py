@@ -140,7 +140,7 @@ class Counterfactual(msgspec.Struct, frozen=True):
     kind: Literal["knowledge", "text"]
     change: str
     value: float
-    lift: float
+    lift: float  # value less the score without the change
     span: Span | None = None
 
 

@@ -69,7 +69,7 @@ class Sampled(msgspec.Struct, frozen=True):
     """The conversations that were drawn from the input."""
 
     conversations: int
-    of: int
+    of: int  # conversations in the input
     seed: int
 
 
@@ -79,14 +79,14 @@ class Summary(msgspec.Struct):
     conversations: int = 0
     turns: int = 0
     metrics: tuple[MetricSummary, ...] = ()
-    skipped: int = 0
+    skipped: int = 0  # records that could not be read
     problems: tuple[str, ...] = ()  # the first skipped records, one line each
     models: str = SMALL  # the preset
     sample: Sampled | None = None
     assistant_alone: int = 0  # conversations of which only its turns were judged by default
     unknown_roles: dict[str, int] = {}  # turns beside an assistant's that were not judged
     unknown_answering: dict[str, int] = {}  # turns beside a user's that were judged
-    tool_turns: int = 0
+    tool_turns: int = 0  # calls of tools and their results, which are no replies
     flags: dict[str, int] = {}  # judged replies by flag
 
     @property
