@@ -89,6 +89,9 @@ def test_more_than_twenty_rows_need_a_column_of_conversations(written, tmp_path)
     assert good.id == "t:2"
     assert isinstance(bad, RecordError)
     assert "more than 20 rows" in bad.problem
+    cases = [("1", "A", "Hi"), ("1", "B", "Yes?"), ("2", "A", "Hello"), ("2", "B", "Hi")]
+    with pytest.raises(InputError, match=r"4 rows, and no column .* unless it is 'case_no'"):
+        grice.read(written("case_no,speaker,text", cases))
 
 
 PAIRS = ["question,answer", "input,output", "prompt,response", "user_message,bot_response",

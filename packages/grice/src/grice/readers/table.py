@@ -9,7 +9,7 @@ import csv
 import re
 from collections import deque
 from functools import partial
-from itertools import chain, count, islice
+from itertools import chain, count, groupby, islice
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NamedTuple, TypeAlias
 
 import msgspec
@@ -131,6 +131,15 @@ class Header:
                 return names.index(wanted)
         return None
 
+    def likely_group(self, rows: Sequence[Row]) -> str | None:
+        """Return a column without a part whose values divide rows into runs of two at least."""
+        for name, place in self._meta:
+            cells = [row.cells[place] for row in rows if place < len(row.cells)]
+            runs = [len(list(run)) for _, run in groupby(cells)]
+            if len(runs) == len(set(map(str, cells))) > 1 and min(runs) > 1:
+                return name
+        return None
+
     def record(self, row: Row) -> dict[str, Any]:
         """Return a row as an object with the fields of the JSON layouts."""
         cells = row.cells
@@ -192,12 +201,15 @@ def _converted(rows: Iterable[Row], header: Header, name: str) -> Iterator[Found
     if header.kind == "turn" and header.group is None and not header.is_one:
         source = iter(rows)
         first = list(islice(source, MOST_ROWS + 1))
-        if len(first) > MOST_ROWS:
+        is_long, likely = len(first) > MOST_ROWS, header.likely_group(first)
+        if is_long or likely:
+            rows_seen = f"more than {MOST_ROWS}" if is_long else str(len(first))
+            seems = f", unless it is {likely!r}" if likely else ""
             raise InputError(
-                f"{name}: more than {MOST_ROWS} rows, and no column names the conversation of "
-                f"each; the columns are {header.shown()}; name one with --column "
-                "conversation=NAME, or write --column conversation= if all rows are one "
-                "conversation (columns={'conversation': …} in Python)"
+                f"{name}: {rows_seen} rows, and no column names the conversation of each{seems}; "
+                f"the columns are {header.shown()}; name one with --column conversation=NAME, or "
+                "write --column conversation= if all rows are one conversation "
+                "(columns={'conversation': …} in Python)"
             )
         rows = chain(first, source)
     return grouped(rows, name, partial(_part, header=header))
