@@ -1,4 +1,4 @@
-# make demo: score examples/ and write report.html.
+# make demo: list the flaws of a log in examples/, score it and write report.html.
 # make test: run the tests of every change, in some three minutes.
 # make test-all: run all tests, those that are slow, of the documentation and of research as well.
 # make test-rest: run those that make test leaves out, and the properties with more examples.
@@ -37,6 +37,7 @@ export SAME
 .PHONY: audit bench check clean coverage demo demo-medium docs fuzz licences lint lock locked mutants oldest portability release results site test test-all test-rest
 
 demo: $(VENV)/.user
+	-$(BIN)/grice check examples/support-bot.jsonl
 	$(BIN)/grice score examples/support-bot.jsonl -o out.jsonl --report report.html
 	@echo "Open report.html in a browser to see every reply with its evidence."
 

@@ -7,6 +7,7 @@ all of it up to date; see :mod:`console` for what the output of a command may di
 
 from __future__ import annotations
 
+import inspect
 import re
 from functools import cache
 from pathlib import Path
@@ -18,7 +19,7 @@ from metric_pages import metric_page, model_cards
 from quality_page import quality_page, with_table
 
 from grice.detectors import ALL
-from grice.detectors.rules import FAMILIES, figures
+from grice.detectors.rules import figures
 from grice.metrics.declaration import Metric, find_metrics
 from grice.scoring.api import find_presets
 from grice.stats.estimate import wilson_interval
@@ -56,18 +57,19 @@ def pages() -> dict[Path, str]:
 
 
 def _with_rules(page: str) -> str:
-    """Return the page of rules with their recorded figures between the marks."""
-    head = "rule|finds|family|precision|95 %|n|natural: right of read|recall|95 %|by default"
-    rows = [f"| {head.replace('|', ' | ')} |\n|---|---|---|---:|---:|---:|---:|---:|---:|---|"]
+    """Return the page of rules with what each finds and its recorded figures between the marks."""
+    head = "rule|finds|precision|95 %|n|natural: right of read|recall|95 %|by default"
+    rows = [f"| {head.replace('|', ' | ')} |", "|---|---|---:|---:|---:|---:|---:|---:|---|"]
     for rule in ALL:
         seen = figures()[rule.code]
-        cells = [f"{rule.code} `{rule.name}`", rule.title, FAMILIES[rule.code[0]]]
-        cells += [f"{seen.precision:.3f}", f"{seen.low:.3f} – {seen.high:.3f}"]
-        cells += [f"{seen.n:,}", f"{seen.right:,} of {seen.natural:,}"]
+        finds = (inspect.getdoc(rule.detect or rule.scan) or "").partition("\n")[0]
+        cells = [f"{rule.code} `{rule.name}`", finds.removeprefix("Find ").rstrip(".")]
         low, high = wilson_interval(seen.found / max(seen.planted, 1), max(seen.planted, 1))
-        cells += [f"{seen.found} of {seen.planted}", f"{low:.2f} – {high:.2f}"]
-        cells.append("yes" if rule.is_default else "no")
-        rows.append(f"| {' | '.join(cells if seen.n else [*cells[:3], *'––0–––', cells[-1]])} |")
+        shown = [f"{seen.precision:.3f}", f"{seen.low:.3f} – {seen.high:.3f}", f"{seen.n:,}"]
+        cells += [*(shown if seen.n else "––0"), f"{seen.right:,} of {seen.natural:,}"]
+        recall = [f"{seen.found} of {seen.planted}", f"{low:.2f} – {high:.2f}"]
+        cells += recall if seen.planted else "––"
+        rows.append(f"| {' | '.join([*cells, 'yes' if rule.is_default else 'no'])} |")
     before, _, rest = page.partition(BEGIN)
     return "\n".join([before + BEGIN, *rows, "", END]) + rest.partition(END)[2]
 

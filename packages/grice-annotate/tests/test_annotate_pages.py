@@ -9,13 +9,10 @@ from grice_annotate.app import LIMITS, application
 from studio import ask, studio_of, talks, write
 
 HOSTILE = (
-    "<script>alert(1)</script>",
-    "</section><img src=x onerror=alert(1)>",
-    "\"' onmouseover='alert(1)",
-    "{{ 1234 * 4321 }} {% raw %}",
-    "\u202eevil\u0000null",
+    "<script>alert(1)</script>", "</section><img src=x onerror=alert(1)>",
+    "\"' onmouseover='alert(1)", "{{ 1234 * 4321 }} {% raw %}", "\u202eevil\u0000null",
     "]]><svg/onload=alert(1)>",
-)
+)  # fmt: skip
 
 
 @pytest.fixture

@@ -46,18 +46,12 @@ def files(tmp_path_factory):
 COMMANDS = [
     "score {talks} -m log_length,engagement --no-cache",
     "explain --file {talks} -m log_length --no-cache",
-    "meta-eval log_length --on {rated}:{evil} --no-cache",
-    "compare {renamed} {renamed}",
-    "calibrate {labels} {renamed}",
-    "estimate {labels} {renamed} -m log_length",
-    "estimate {labels} {renamed}",
-    "gate {renamed} --min turn_count=1",
-    "perturb {talks} --score log_length --no-cache",
-    "perturb {talks} --kind swap",
-    "perturb {talks}",
-    "kb find {evil}",
-    "list {evil}",
-]
+    "meta-eval log_length --on {rated}:{evil} --no-cache", "compare {renamed} {renamed}",
+    "calibrate {labels} {renamed}", "estimate {labels} {renamed} -m log_length",
+    "estimate {labels} {renamed}", "gate {renamed} --min turn_count=1",
+    "perturb {talks} --score log_length --no-cache", "perturb {talks} --kind swap",
+    "perturb {talks}", "kb find {evil}", "list {evil}",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("json_too", [False, True], ids=["text", "json"])

@@ -1,4 +1,4 @@
-"""Flaws that the text of a reply shows: what is found, with which words, and what is not."""
+"""Flaws that rules find: with which words, and what they leave alone."""
 
 import json
 import time
@@ -6,14 +6,17 @@ from pathlib import Path
 
 import pytest
 
+import grice
 from grice import Conversation, Turn
-from grice.detectors import RULES, certain_flaws
-from grice.readers import read
+from grice.detectors import ALL, TEXT_RULES, certain_flaws, find_flaws
+from grice.scoring.loaded import judged_turns
 
-ITEMS = [
-    json.loads(line)
-    for line in (Path(__file__).parent / "written.jsonl").read_text("utf-8").splitlines()
-]
+
+def items_of(file):
+    return list(map(json.loads, (Path(__file__).parent / file).read_text("utf-8").splitlines()))
+
+
+ITEMS = items_of("written.jsonl")
 MESSAGES = json.loads((Path(__file__).parent / "messages.json").read_text("utf-8"))
 MISSED = {"other-language": 3, "cut-off": 1}
 """Written flaws that a rule does not find: it stays silent where it cannot be sure."""
@@ -27,30 +30,35 @@ def talk(*texts):
     return Conversation("talk", tuple(turns))
 
 
-def found(*texts):
-    return [(flaw.rule, flaw.turn) for flaw in certain_flaws(talk(*texts))]
+WRITTEN = sorted({item["rule"] for item in ITEMS})
+
+
+def found(*texts, rules=TEXT_RULES):
+    flaws = find_flaws(talk(*texts), rules, range(1, len(texts), 2))
+    return [(flaw.rule, flaw.turn) for flaw in flaws]
 
 
 def of_rule(rule, *, flaw):
     items = [item for item in ITEMS if item["rule"] == rule and item["flaw"] is flaw]
-    hits = [rule in [name for name, _ in found(item["user"], item["reply"])] for item in items]
+    replies = [found(item["user"], item["reply"], rules=ALL) for item in items]
+    hits = [rule in dict(each) for each in replies]
     return items, hits
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", WRITTEN)
 def test_written_flaws_are_found(rule):
     items, hits = of_rule(rule, flaw=True)
-    assert len(items) >= 20
+    assert len(items) >= 12
     missed = [item["reply"] for item, hit in zip(items, hits, strict=True) if not hit]
     flaws = [flaw for item in items for flaw in certain_flaws(talk(item["user"], item["reply"]))]
-    assert {flaw.message for flaw in flaws if flaw.rule == rule} == {*MESSAGES[rule]}
+    assert {flaw.message for flaw in flaws if flaw.rule == rule} == {*MESSAGES.get(rule, ())}
     assert len(missed) == MISSED.get(rule, 0), missed
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", WRITTEN)
 def test_written_near_misses_are_not(rule):
     items, hits = of_rule(rule, flaw=False)
-    assert len(items) >= 20
+    assert len(items) >= 12
     assert [item["reply"] for item, hit in zip(items, hits, strict=True) if hit] == []
 
 
@@ -69,38 +77,15 @@ def test_the_words_stand_at_the_offsets_of_the_text_as_it_came(reply, words):
     assert {span.turn for span in flaw.spans} == {1}
 
 
-NAME, LONG = "[Company Name]", "Now then I gave you all of the new"
+@pytest.mark.parametrize("item", items_of("thresholds.jsonl"))
+def test_a_rule_applies_from_its_threshold_on(item):
+    assert len(found(*item["before"], item["flaw"])) == 1
+    assert found(*item["before"], item["none"]) == []
 
 
-@pytest.mark.parametrize(("before", "flaw", "none"), [
-    ([ENGLISH], "你好朋友", "你好朋"),
-    ([ENGLISH], "こんにち", "こんに"),
-    ([ENGLISH], "안녕하세", "안녕하"),
-    ([ENGLISH], "приветвсем", "приветвсе"),
-    ([ENGLISH], "приветвсем приветвсем hello", "приветвсем приветвсем helloo"),
-    ([ENGLISH], "の" + "中" * 10, "の" + "中" * 11),
-    ([ENGLISH], "Ich weiß nicht, ob das.", "Ich weiß nicht das."),
-    ([ENGLISH], "Ich kann das nicht sehen.", "Ich kann das nicht."),
-    ([ENGLISH], "Ich kann das nicht sehen " + "7" * 10, "Ich kann das nicht sehen " + "7" * 11),
-    (["Hi"], f"Dear {NAME}, " + "a" * 579, f"Dear {NAME}, " + "a" * 580),
-    (["Hi"], "a" * 19_990 + " {{name}}", "a" * 19_998 + " {{name}}"),
-    (["Hi"], "click on the", "on the"), (["Hi"], "Hello [your dog]", "Hello [customer dog]"),
-    ([NAME, "Hi", "a", "b", "c", "d", "e"], f"Dear {NAME}", "Dear Ann"),
-    ([ENGLISH, "a", NAME, *"abcd"], "Dear [City Name]", f"Dear {NAME}"),
-    ([ENGLISH], "[big old dog name]", "[one big old dog name]"),
-    ([ENGLISH], "[your one big dog has an old name]", "[your one very big dog has an old name]"),
-    ([ENGLISH], "[customer city]", "[customer dog]"),
-    ([ENGLISH], "So:\n```\nx = 1", "So.\n```\nx = 1"),
-    (["temperature", "information", *"abcde"], f"{LONG} informat", f"{LONG} temperat"),
-    (["information"], f"{LONG} informat", f"{LONG[4:]} informat"),
-    (["information"], "Any informa-", "informa-"),
-    (["我的包裹在哪里？"], "か" * 21, "か" * 20),
-    (["おしえてください。", "a", "電話番号教"], "I do not know what you want from them.", "はい。"),
-    ([f"{ENGLISH} Борщ"], "你好朋友", "Борщ уже в пути"),
-])  # fmt: skip
-def test_a_rule_applies_from_its_threshold_on(before, flaw, none):
-    assert (len(found(*before, flaw)), found(*before, none)) == (1, [])
-    assert sum(len(flaw.spans) for flaw in certain_flaws(talk("Hi", "{{name}} " * 11))) == 10
+def test_a_finding_names_ten_places_at_most():
+    (flaw,) = certain_flaws(talk("Hi", " ".join(f"{{{{n{i}}}}}" for i in range(11))))
+    assert len(flaw.spans) == 10
 
 
 def test_only_replies_that_metrics_judge_are_checked():
@@ -154,20 +139,22 @@ def test_a_turn_that_its_speaker_goes_on_with_is_not_cut_off():
     assert certain_flaws(Conversation("1", (user, first, second))) == []
     (flaw,) = certain_flaws(Conversation("1", (user, first, user)))
     assert flaw.rule == "cut-off"
-    assert found("Hi", f"{LONG} informat", "More information?") == []
+    assert found("Hi", "Now then I gave you all of the new informat", "More information?") == []
 
 
 HOSTILE = [
     "{", "{{", "[", "<", "`", "```\n", "<a ", '{ "', "<|", "&lt;", "\n", "at ", 'File "', "write ",
     "a.", "1. ", "\n1. ", "**", "<think>", "</think>", "{%", "[user ", "<NAME ", "aError", " ",
     "User: ", "\u200b", "中", "</s>", "[{ ", "a-", "🙂", "\u202e", "مرحبا ", '{"a":{"\\"b\\":',
+    "1 ", "@a.", "+49 ", "you are a ", "half past ", "password: ", "forget ", "7:",
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("piece", HOSTILE)
 def test_a_long_text_of_anything_takes_no_time(piece):
-    long, start = piece * (300_000 // len(piece)), time.process_time()
-    certain_flaws(talk(ENGLISH, long, long, "{{name}} " + long))
+    long = piece * (300_000 // len(piece))
+    start = time.process_time()
+    found(ENGLISH, long, long, "{{name}} " + long, rules=ALL)
     assert time.process_time() - start < 1
 
 
@@ -175,7 +162,7 @@ def test_a_long_text_of_anything_takes_no_time(piece):
 def test_thousands_of_turns_take_time_that_grows_with_them(reply):
     certain_flaws(talk(*[ENGLISH, reply] * 10))
     start = time.process_time()
-    certain_flaws(talk(*[ENGLISH, reply] * 5_000))
+    found(*[ENGLISH, reply] * 5_000, rules=ALL)
     assert time.process_time() - start < 3
 
 
@@ -185,14 +172,61 @@ def test_emojis_and_scripts_from_right_to_left_are_replies(reply):
 
 
 def test_findings_in_the_examples_are_right():
-    with read(Path(__file__).parents[4] / "examples/convai.jsonl") as reading:
-        talks = {each.id: each for each in reading if isinstance(each, Conversation)}
-    flaws = [flaw for each in talks.values() for flaw in certain_flaws(each)]
-    texts = {rule: set() for rule in RULES}
-    for flaw in flaws:
-        text = talks[flaw.conversation].turns[flaw.turn].text
-        texts[flaw.rule] |= {text[span.start : span.end] for span in flaw.spans} or {text}
-    assert {rule: words for rule, words in texts.items() if words} == {
-        "empty-reply": {""},
-        "leaked-tokens": {"<STOP>"},
-    }
+    check = grice.check(Path(__file__).parents[4] / "examples/convai.jsonl", select=["T"])
+    found = {(flaw.rule, *flaw.quotes) for flaw in check.findings}
+    assert found == {("empty-reply",), ("leaked-tokens", "<STOP>")}
+
+
+def turn(line):
+    """Return a turn written as ``role: text``, or ``call: name arguments``."""
+    role, text = line.split(": ", 1)
+    if role == "call":
+        name, _, arguments = text.partition(" ")
+        calls = [{"id": "1", "function": {"name": name, "arguments": arguments}}]
+        return Turn("assistant", "", role="assistant", meta={"tool_calls": calls})
+    role = {"u": "user", "a": "assistant", "s": "system", "t": "tool"}[role]
+    return Turn(role, text, role=role)
+
+
+def codes(*said, meta=None):
+    conversation = Conversation("talk", tuple(map(turn, said)), meta=meta or {})
+    return {flaw.code for flaw in find_flaws(conversation, ALL, judged_turns(conversation))}
+
+
+PRICE = ["u: How much is it?", 'call: price {"item": "tent"}', 't: {"price": 120.5, "stock": 3}']
+
+
+@pytest.mark.parametrize("item", items_of("families.jsonl"), ids=lambda item: item["code"])
+def test_a_rule_finds_its_flaw_and_leaves_its_near_miss_alone(item):
+    assert item["code"] in codes(*item["flaw"])
+    assert item["code"] not in codes(*item["none"])
+
+
+@pytest.mark.parametrize(("mode", "calls", "fine"), [
+    ("strict", ["price"], True), ("strict", ["price", "book"], False),
+    ("unordered", ["book", "price"], False), ("subset", ["book", "price"], True),
+    ("superset", [], True), ("superset", ["book"], False),
+])  # fmt: skip
+def test_expected_calls_are_compared_by_their_mode(mode, calls, fine):
+    expected = {"expected_trajectory": {"mode": mode, "calls": calls}}
+    assert ("A406" in codes(*PRICE, meta=expected)) != fine
+    assert "A406" not in codes(*PRICE)
+
+
+def test_secrets_are_quoted_by_their_first_characters():
+    (flaw,) = find_flaws(talk("Hi", "Use 4111 1111 1111 1111"), ALL, [1])
+    assert (flaw.code, flaw.quotes, flaw.spans[0].start) == ("P203", ("4111…",), 4)
+
+
+def test_calls_of_other_layouts_are_read():
+    parts = [{"type": "tool_use", "id": "1", "name": "book", "input": {"people": 4}}]
+    call = {"name": "book", "arguments": '{"people": 4}'}
+    for meta in ({"content": parts}, {"function_call": call}):
+        turns = (turn("u: A table for two"), Turn("bot", "", role="assistant", meta=meta))
+        assert [f.code for f in find_flaws(Conversation("t", turns), ALL, [])] == ["A401"]
+
+
+def test_thousands_of_calls_take_time_that_grows_with_them():
+    start = time.process_time()
+    codes(*[*PRICE, "a: It costs 120.50 euros, and 3 are left."] * 1_000)
+    assert time.process_time() - start < 8

@@ -214,7 +214,7 @@ def test_scores_that_say_nothing_are_refused(tmp_path):
 
 def test_a_reply_is_shown_with_its_reason_and_written(tmp_path, capsys, monkeypatch):
     house = "I live in a small house near the harbour."
-    said = "Where do you live?", f"{house} " * 5, "And do you like it there?", house, "<b>{{x}}</b>"
+    said = "Where do you live?", f"{house} " * 3, "And do you like it there?", house, "<b>{{x}}</b>"
     talk = Conversation("talk", tuple(Turn("ab"[i % 2], text) for i, text in enumerate(said)))
     evidence = FeatureEvidence("repeated span", 1.0, span=Span(3, 0, 40))
     again = scored(3, "repetition", 0.0, evidence, reason="repeats turn 1")

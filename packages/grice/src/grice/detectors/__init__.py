@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grice.data import Finding, Span
-from grice.detectors import language, text
+from grice.detectors import agents, dialogue, language, privacy, text, tone, user
 from grice.detectors.conversation import Background, Reply
 from grice.detectors.rules import Rule
 from grice.errors import excerpt
@@ -21,7 +21,16 @@ if TYPE_CHECKING:
     from grice.data import Conversation
     from grice.detectors.conversation import Flaw
 
-__all__ = ["ALL", "EMPTY", "RULES", "SYSTEMATIC", "certain_flaws", "find_flaws", "in_words"]
+__all__ = [
+    "ALL",
+    "RULES",
+    "SYSTEMATIC",
+    "TEXT_RULES",
+    "certain_flaws",
+    "empty_reply",
+    "find_flaws",
+    "in_words",
+]
 
 EMPTY = "empty-reply"
 TEXT_RULES = (
@@ -34,8 +43,18 @@ TEXT_RULES = (
     Rule("T106", "leaked-tokens", "leaked tokens", text.tokens_in),
     Rule("T107", "other-language", "another language", language.other_language_in),
     Rule("T108", "cut-off", "cut-off reply", text.cut_off_in),
+    Rule("T109", "broken-encoding", "broken encoding", text.broken_in),
+    Rule("T110", "leaked-instructions", "leaked instructions", text.instructions_in),
+    Rule("T111", "loop", "loop of the same words", text.loop_in),
 )
-ALL: tuple[Rule, ...] = TEXT_RULES
+ALL: tuple[Rule, ...] = (
+    *TEXT_RULES,
+    *privacy.RULES,
+    *dialogue.RULES,
+    *agents.RULES,
+    *user.RULES,
+    *tone.RULES,
+)
 RULES = {rule.name: rule.title for rule in TEXT_RULES}
 """Title of each certain rule by its name, in the order in which findings are listed."""
 SYSTEMATIC = frozenset(("raw-json", "raw-html", "leaked-tokens", "other-language"))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from grice.detectors.conversation import READ, Flaw
@@ -66,6 +67,7 @@ def empty_in(reply: Reply) -> Flaw | None:
 
 FILLED = re.compile(
     r"\{\{[^{}\n]{1,60}\}\}|\{%[^%{}\n]{1,100}%\}|(?<![\w$\\])[#$]\{[A-Za-z_][\w.]{0,40}\}"
+    r"|(?<![\w$\\{}])\{[a-z]{1,20}(?:_[a-z0-9]{1,20}){1,4}\}(?![\w}])"
     r"|(?<![\w%])%\(\w{1,40}\)s|(?<![\w%])%s(?!\w)|\[object Object\]"
 )
 """A field of a template language, whatever its name."""
@@ -429,3 +431,64 @@ def _goes_on(reply: Reply) -> bool:
     """Return whether the same speaker has the next turn, too."""
     turns = reply.talk.turns
     return reply.turn + 1 < len(turns) and turns[reply.turn + 1].speaker == reply.speaker
+
+
+# Encoding, instructions, loops
+
+BROKEN = re.compile("\ufffd|[ÃÂ][\u0080-\u00bf]|â€[\u0080-\u00bf\u2000-\u2122œž]|â‚¬|â„¢|ï¿½")
+"""UTF-8 that was read as another encoding, and the mark of a byte that could not be read."""
+INSTRUCTS = re.compile(
+    r"\b(?:you are|never|always|do not|don['’]t|must|instructions?|the (?:user|customer|child)|"
+    r"reveal|respond|reply|answers?)\b",
+    re.IGNORECASE,
+)
+FEWEST_INSTRUCTED = 8  # words of a sentence of the system prompt that a reply may not quote
+TOKEN = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
+MOST_TOKENS, PERIODS = 4_000, 16
+TIMES, LOOP_WORDS, ONE_WORD = 4, 12, 10
+"""Repetitions of a loop, its words in all, and the repetitions of a single word."""
+ASKED_LOOP = re.compile(
+    r"\b(?:repeat|times|sing|song|lyrics|poem|chant|count|say|write|forever|over and over)\b",
+    re.IGNORECASE,
+)
+
+
+def broken_in(reply: Reply) -> Flaw | None:
+    """Find text in a broken encoding."""
+    if reply.text.isascii() or not (places := _places(BROKEN, reply.text)):
+        return None
+    shown = tuple(place for place in places if not reply.quotes(reply.text[slice(*place)]))
+    return Flaw("the reply is in a broken encoding", shown) if shown else None
+
+
+def instructions_in(reply: Reply) -> Flaw | None:
+    """Find a sentence of the system prompt that tells the assistant how to behave."""
+    lowered = reply.text.lower()
+    for sentence in re.split(r"(?<=[.!?])\s+|\n+", reply.background.instructions.lower()):
+        if len(sentence.split()) < FEWEST_INSTRUCTED or not INSTRUCTS.search(sentence):
+            continue
+        if (start := lowered.find(sentence.strip())) >= 0:
+            return Flaw("the reply quotes its instructions", ((start, start + len(sentence)),))
+    return None
+
+
+def loop_in(reply: Reply) -> Flaw | None:
+    """Find words that are repeated one after the other many times."""
+    pieces = reply.text.lower().split()
+    if len(set(pieces)) > len(pieces) - (ONE_WORD - 1):
+        return None
+    matches = list(islice(TOKEN.finditer(reply.text), MOST_TOKENS))
+    words = [match[0].lower() for match in matches]
+    if len(set(words)) > len(words) - (ONE_WORD - 1):
+        return None
+    for period in range(1, min(PERIODS, len(words) // TIMES) + 1):
+        run = 0
+        for place in range(period, len(words)):
+            run = run + 1 if words[place] == words[place - period] else 0
+            least = ONE_WORD if period == 1 else max(LOOP_WORDS, TIMES * period)
+            if run + period >= least and not (period == 1 and len(words[place]) < 4):
+                if reply.asked_for(ASKED_LOOP):
+                    return None
+                start = matches[place - run - period + 1].start()
+                return Flaw("the reply repeats the same words", ((start, matches[place].end()),))
+    return None

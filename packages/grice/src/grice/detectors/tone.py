@@ -1,0 +1,63 @@
+"""Insults and contempt towards the user."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from grice.detectors.conversation import Flaw
+from grice.detectors.rules import Rule
+
+if TYPE_CHECKING:
+    from grice.detectors.conversation import Reply
+
+_NOUN = (
+    r"(?:idiot|moron|imbecile|fool|loser|dumb-?ass|retard|jerk|asshole|arsehole|bastard|bitch|"
+    r"cunt|dick(?:head)?|scum(?:bag)?|pig|clown|dimwit|halfwit|nitwit|simpleton|creep)"
+)
+_ADJECTIVE = (
+    r"(?:stupid|dumb|idiotic|moronic|pathetic|worthless|useless|brainless|retarded|disgusting|"
+    r"ignorant|braindead|clueless)"
+)
+_HOW = (
+    r"(?:(?:a|an|such|so|really|too|very|just|just an?|one|the|total|complete|f\w{0,3}king) ){0,3}"
+)
+INSULT = re.compile(
+    rf"\byou(?:['’]?re| are| r| really are| must be| sound| look) {_HOW}(?:{_ADJECTIVE} )?{_NOUN}\b"
+    rf"|\b(?:you|hey|listen|ok|okay|no|yes),? (?:{_ADJECTIVE} )?{_NOUN}(?=\W*(?:\Z|[.!?,]))"
+    rf"|\byou(?:['’]?re| are| r| must be| sound) {_HOW}{_ADJECTIVE}\b(?! (?:to|at|with|in|enough))"
+    rf"|\bare you {_HOW}(?:{_ADJECTIVE}|{_NOUN})\b|\bhow {_ADJECTIVE} (?:can|could|are) you\b"
+    rf"|\b(?:what an?|your|such an?) (?:really |so )?{_ADJECTIVE} (?:question|idea)s?\b"
+    r"|\bshut (?:the \w{1,10} )?up\b(?! shop)|\b(?:fuck|screw) you(?=\W*(?:\Z|[.!?,]))"
+    r"|\bgo to hell\b|\bgo kill yourself\b|\b(?:half a|no|a pea) brain\b"
+    r"|\bnobody (?:likes|asked) you\b",
+    re.IGNORECASE,
+)
+ASKED_INSULT = re.compile(
+    r"\b(?:insult|rude|curse|swear|roast|expletive|mean thing|worst thing|rap|slang|offensive)\w*",
+    re.IGNORECASE,
+)
+SOFTENED = re.compile(
+    r"\b(?:not|n['’]t|never|nobody|no one|if|think|thinks|thought|say|says|said|call(?:s|ed)?|"
+    r"feel|feels|felt|like)\b[^.!?]{0,30}\Z",
+    re.IGNORECASE,
+)
+"""Words before that make it no insult: "you are not an idiot", "they call you a fool"."""
+
+
+def insult_in(reply: Reply) -> Flaw | None:
+    """Find an insult of the person who reads the reply."""
+    places = [
+        match.span()
+        for match in INSULT.finditer(reply.prose)
+        if reply.prose[max(0, match.start() - 1) : match.start()] not in ('"', "“", "‘")
+        and not SOFTENED.search(reply.prose[max(0, match.start() - 60) : match.start()])
+        and not re.search(r"\bnot\b|n['’]t\b", match[0])
+        and not reply.quotes(match[0])
+    ]
+    if not places or reply.asked_for(ASKED_INSULT):
+        return None
+    return Flaw("the reply insults the user", tuple(places))
+
+
+RULES = (Rule("V601", "insult", "insult or contempt", insult_in),)
