@@ -159,7 +159,7 @@ def test_it_says_what_it_rests_on_and_what_is_missing():
         assert beside.parts["contradiction"] == 0
 
 
-@pytest.mark.parametrize("size", ["small"])
+@pytest.mark.parametrize("size", ["small", "medium", "large"])
 def test_ranks_are_those_of_the_models_of_the_run(size):
     evidence = FeatureEvidence("nonsense", 0.9)
     nonsense = scored(3, "sensibleness", 0.05, evidence, model=f"sense-{size}")

@@ -45,7 +45,7 @@ def test_a_score_names_its_parts_and_does_not_depend_on_the_run():
     assert (first.status, first.reason) == ("abstained", "no turn before the reply")
 
 
-@pytest.mark.parametrize("size", ["small"])
+@pytest.mark.parametrize("size", ["small", "medium", "large"])
 def test_the_parts_that_ship_weigh_the_same_and_have_ranks_of_the_shipped_models(size):
     parts = read_parts(open_folder(f"quality-{size}"))
     assert {part.weight for part in parts} == {1.0}

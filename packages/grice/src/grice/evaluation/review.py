@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from grice.data import Conversation, Score, Span
 
 QUALITY = "quality"
-REFERENCES = ("quality-small",)
+REFERENCES = ("quality-small", "quality-medium", "quality-large")
 """The models of the metric that ship."""
 TOP = 20
 WORDS = 3  # spans that are quoted for a reply

@@ -162,8 +162,9 @@ def read_people(data: Path) -> list[Marked]:
     for source, dialogues in by_source.items():
         random.Random(0).shuffle(dialogues)
         chosen: list[Marked] = []
-        while len(chosen) < REPLIES and dialogues:
-            dialogue = dialogues.pop()
+        for dialogue in dialogues:
+            if len(chosen) >= REPLIES:
+                break
             turns = tuple(Turn("AB"[i % 2], text) for i, text in enumerate(dialogue.turns[:TURNS]))
             talk = Conversation(f"{source}-{dialogue.id}", turns)
             chosen += [

@@ -121,6 +121,7 @@ def main() -> None:
     marked = sample(read_marked(given.data), given.replies)
     columns = values_of(marked, (*names, COSINE), given.models)
     command = f"python -m grice_research.recipes.overall.fit --models {given.models}"
+    command += "" if given.replies else " --replies 0"
     quality, cosine = joined(parts, columns), np.nan_to_num(columns[COSINE], nan=0.5)
     figures = list(figures_of(marked, quality, cosine, command))
     for figure in figures:
