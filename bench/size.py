@@ -14,7 +14,7 @@ from pathlib import Path
 
 from grice.cli import command_parser, find_commands
 from grice.cli.derive import leaves
-from grice.models.loader import MODEL_TYPES
+from grice.distributions import OWN, entry_points, owner
 
 ROOT = Path(__file__).parents[1]
 
@@ -38,10 +38,11 @@ def main() -> None:
         if action.option_strings and action.dest not in ("help", "debug", "quiet", "full")
     ]
     shown = [name for name, is_hidden in options if not is_hidden]
+    types = [entry for entry in entry_points("grice.models") if owner(entry) == OWN]
     rows += [("commands", f"{len(tops)}"), ("commands and their actions", f"{len(parsers)}"),
              ("options", f"{len(shown)}"), ("distinct options", f"{len(set(shown))}"),
              ("hidden options", f"{len({*dict(options)} - {*shown})}"),
-             ("model types of the core", f"{len(MODEL_TYPES)}")]  # fmt: skip
+             ("model types of the core", f"{len(types)}")]  # fmt: skip
     print("| what | now |\n|---|---:|", *(f"| {name} | {now} |" for name, now in rows), sep="\n")
 
 

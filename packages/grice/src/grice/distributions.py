@@ -1,4 +1,4 @@
-"""Other distributions that extend grice: what they add, and whether their versions fit."""
+"""Entry points of grice and of distributions that extend it, and whether their versions fit."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 import sys
 from functools import cache
 from importlib import metadata, resources
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from grice.errors import InputError
@@ -13,18 +14,42 @@ from grice.errors import InputError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+OWN = "grice"
+
 PINNED = re.compile(r"(grice(?:-\w+)?)\s*(?:\[[^\]]*\])?\s*\(?==\s*([^\s;,)]+)\)?\s*(;.*)?")
 """A requirement of an exact version of one of grice's distributions."""
 
 
 def entry_points(group: str) -> tuple[metadata.EntryPoint, ...]:
-    """Return the entry points of a group, by name."""
+    """Return the entry points of a group: those of grice, then the others, each by name."""
     return _entry_points(group, tuple(sys.path))
 
 
 @cache  # scanning all installed packages takes longer than opening a small model
 def _entry_points(group: str, _path: tuple[str, ...]) -> tuple[metadata.EntryPoint, ...]:
-    return tuple(sorted(metadata.entry_points(group=group), key=lambda entry: entry.name))
+    found = metadata.entry_points(group=group)
+    return tuple(sorted(found, key=lambda entry: (owner(entry) != OWN, entry.name)))
+
+
+@cache
+def of_checkout(group: str) -> dict[str, metadata.EntryPoint]:
+    """Return the entry points of grice in a checkout that was installed before it had them."""
+    import tomllib
+
+    file = Path(__file__).parents[2] / "pyproject.toml"
+    project = tomllib.loads(file.read_text("utf-8"))["project"] if file.is_file() else {}
+    stated = project.get("entry-points", {}).get(group, {})
+    return {name: metadata.EntryPoint(name, place, group) for name, place in stated.items()}
+
+
+def owner(entry: metadata.EntryPoint) -> str:
+    """Return the name of the distribution that declares an entry point."""
+    return _name(entry.dist) if entry.dist else OWN
+
+
+@cache  # the property parses the whole metadata each time
+def _name(distribution: metadata.Distribution) -> str:
+    return distribution.name
 
 
 @cache
@@ -37,7 +62,7 @@ def extras() -> Mapping[str, str]:
 
 def load(entry: metadata.EntryPoint) -> object:
     """Load an entry point, once its distribution is known to fit this version of grice."""
-    if entry.dist is not None and (problem := mismatch(entry.dist)):
+    if entry.dist and owner(entry) != OWN and (problem := mismatch(entry.dist)):
         raise InputError(problem)
     return entry.load()
 

@@ -1,4 +1,4 @@
-"""Views of results: lines and tables as data, which :mod:`grice.cli.output` prints."""
+"""Views of results: lines and tables as data, which commands print."""
 
 from __future__ import annotations
 

@@ -6,17 +6,21 @@ import json
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
 import grice
+from grice import distributions
 from grice.cli import main
 from grice.errors import ModelError, ModelFolderError
 from grice.models.folder import Card, ModelFolder
 from grice.models.loader import (
-    MODEL_TYPES,
+    TYPE_GROUP,
+    ModelLoader,
     Settings,
+    find_entries,
     find_model_type,
     plugin_problems,
     read_settings,
@@ -43,12 +47,25 @@ def chat(tmp_path):
     return path
 
 
-def test_the_tables_name_what_is_declared():
-    assert [find_model_type(name, "-").name for name in MODEL_TYPES] == list(MODEL_TYPES)
+PROJECT = tomllib.loads((SOURCE.parents[1] / "pyproject.toml").read_text("utf-8"))["project"]
+OWN = PROJECT["entry-points"][TYPE_GROUP]
+
+
+def test_the_entry_points_name_what_is_declared():
+    assert [find_model_type(name, "-").name for name in OWN] == list(OWN)
     text = "".join(path.read_text("utf-8") for path in SOURCE.rglob("*.py"))
     declared = re.findall(r'^(?:@|\w+ = )model_type\(\s*"([\w-]+)"', text, re.MULTILINE)
     assert len(declared) > 15
-    assert set(declared) <= MODEL_TYPES.keys()
+    assert set(declared) <= OWN.keys()
+    assert {name: find_entries(TYPE_GROUP)[name].value for name in OWN} == OWN
+
+
+def test_a_checkout_works_whose_installation_is_older(monkeypatch):
+    installed = distributions.entry_points("grice.model_folders")
+    monkeypatch.setattr(
+        distributions, "entry_points", lambda group: installed if "folders" in group else ()
+    )
+    assert isinstance(ModelLoader().load("builtin:encoder"), Encoder)
 
 
 def test_only_the_module_of_the_kind_that_is_opened_is_imported():
@@ -58,8 +75,8 @@ def test_only_the_module_of_the_kind_that_is_opened_is_imported():
         "print(*sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    places = {place.partition(":")[0] for place in MODEL_TYPES.values()}
-    assert places & set(done.stdout.split()) == {MODEL_TYPES["encoder"].partition(":")[0]}
+    places = {place.partition(":")[0] for place in OWN.values()}
+    assert places & set(done.stdout.split()) == {OWN["encoder"].partition(":")[0]}
 
 
 def test_a_model_is_opened_as_what_is_asked_for(exact_models):

@@ -316,7 +316,7 @@ def find_metrics(plugins: Sequence[Path] = ()) -> Registry:
     for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
         add(importlib.import_module(f"{__package__}.{module.name}"), "grice")
     for entry in distributions.entry_points(GROUP):
-        origin = entry.dist.name if entry.dist else entry.value
+        origin = distributions.owner(entry)
         try:
             add(distributions.load(entry), origin)
         except Exception as error:  # noqa: BLE001 - plug-ins may raise anything

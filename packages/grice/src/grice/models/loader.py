@@ -7,9 +7,9 @@ whose card states the type of the model. A type is declared by one decorated fun
     def loud_head(folder: ModelFolder, settings: LoudSettings, loader: ModelLoader) -> LoudHead:
         return LoudHead(folder, settings.weight, loader.encoder_of(folder, Encoder))
 
-Those of grice are in :data:`MODEL_TYPES` and :data:`SCHEMES`, those of other packages in the entry
-point groups ``grice.models`` and ``grice.schemes``, as ``name = "package.module:function"``
-(``docs/plugins.md``). A module is imported when a model of its type is loaded.
+Types and schemes are entry points of the groups ``grice.models`` and ``grice.schemes``, as ``name =
+"package.module:function"``: those of grice in its ``pyproject.toml``, those of other packages in
+theirs (``docs/plugins.md``). A module is imported when a model of its type is loaded.
 """
 
 from __future__ import annotations
@@ -23,10 +23,11 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar, 
 import msgspec
 
 from grice import distributions
+from grice.distributions import OWN, owner
 from grice.errors import GriceError, ModelError, ModelFolderError, out_of_memory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
     from pathlib import Path
     from typing import Self
 
@@ -37,48 +38,7 @@ if TYPE_CHECKING:
 
 Mode: TypeAlias = Literal["exact", "fast"]  # arithmetic: float32 or int8
 
-TYPE_GROUP, SCHEME_GROUP = "grice.models", "grice.schemes"  # entry point groups of other packages
-
-MODEL_TYPES = {
-    "causal-lm": "grice.models.causal:causal_lm",
-    "causal-states": "grice.models.causal:causal_states",
-    "decomposable-attention": "grice.models.attention:decomposable_attention",
-    "digits": "grice.models.decoder_judges:digits",
-    "encoder": "grice.models.embedded:encoder",
-    "extractor": "grice.knowledge.extraction:extractor",
-    "flaw-heads": "grice.models.flaws:flaw_heads",
-    "fluency": "grice.models.ranker:fluency_model",
-    "fluent-pair-head": "grice.models.ranker:fluent_pair_head",
-    "generative-knowledge": "grice.knowledge.generative:generative_knowledge",
-    "generator": "grice.models.embedded:generator",
-    "joined-metrics": "grice.models.joined:joined_metrics",
-    "knowledge": "grice.knowledge.store:knowledge",
-    "onnx-classifier": "grice.models.pretrained:onnx_classifier",
-    "onnx-encoder": "grice.models.pretrained:onnx_encoder",
-    "onnx-nli": "grice.models.pretrained:onnx_nli",
-    "onnx-spans": "grice.models.pretrained:onnx_spans",
-    "openai-chat": "grice.models.endpoint:endpoint_chat",
-    "own-triples": "grice.knowledge.store:own_triples",
-    "pair-head": "grice.models.ranker:pair_head",
-    "reply-head": "grice.models.reply_head:reply_head",
-    "reward": "grice.models.decoder_judges:reward",
-    "span-head": "grice.models.spans:span_head",
-    "thread-head": "grice.models.dialogue:thread_head",
-    "transformers-classifier": "grice.models.pretrained:transformers_classifier",
-    "transformers-lm": "grice.models.pretrained:transformers_causal_lm",
-    "transformers-nli": "grice.models.pretrained:transformers_nli",
-    "transformers-spans": "grice.models.pretrained:transformers_spans",
-    "triple-head": "grice.knowledge.plausibility:triple_head",
-    "yes-no": "grice.models.decoder_judges:yes_no",
-}
-
-SCHEMES = {
-    "builtin": "grice.models.folder:open_folder",
-    "file": "grice.models.folder:own_model",
-    "hf": "grice.models.store:hub_model",
-    "model": "grice.models.store:stored_model",
-    "openai": "grice.models.endpoint:openai_model",
-}
+TYPE_GROUP, SCHEME_GROUP = "grice.models", "grice.schemes"  # groups of entry points
 
 MAX_MODELS = 64  # limit on the size of a model's dependency tree; those of shipped models have 4
 
@@ -264,11 +224,10 @@ def default_workers() -> int:
 
 def find_model_type(name: str, reference: str) -> ModelType:
     """Return a model type by name; ``reference`` names the model in errors."""
-    entries = _entries(MODEL_TYPES, TYPE_GROUP)
+    entries = find_entries(TYPE_GROUP)
     if name not in entries:
-        raise ModelError(
-            f"{reference}: a model of type {name!r}; this version supports {', '.join(entries)}"
-        )
+        known = ", ".join(sorted(entries))
+        raise ModelError(f"{reference}: a model of type {name!r}; this version supports {known}")
     declared: ModelType = _loaded(entries[name])
     return declared
 
@@ -278,9 +237,9 @@ def find_folder(reference: str) -> ModelFolder:
     if ":" not in reference and reference.endswith((".tsv", ".jsonl")):
         reference = f"file:{reference}"
     name, _, place = reference.partition(":")
-    entries = _entries(SCHEMES, SCHEME_GROUP)
+    entries = find_entries(SCHEME_GROUP)
     if not place or name not in entries:
-        further = [f"{scheme}:PLACE" for scheme in entries if scheme not in SCHEMES]
+        further = [f"{entry.name}:PLACE" for entry in entries.values() if owner(entry) != OWN]
         raise ModelError(
             f"model reference {reference!r}: write builtin:NAME for a model of the package, "
             "model:NAME for one that was fetched (grice models list), file:PATH for a model folder "
@@ -331,23 +290,25 @@ def encoder_reference(card: Card) -> str:
 def plugin_problems() -> tuple[str, ...]:
     """Return a line for each model type or scheme of other packages that cannot be used."""
     problems = []
-    for group, own in ((TYPE_GROUP, MODEL_TYPES), (SCHEME_GROUP, SCHEMES)):
+    for group in (TYPE_GROUP, SCHEME_GROUP):
+        entries = find_entries(group)
         for entry in distributions.entry_points(group):
-            if entry.name in own:
-                problems.append(f"{_title(entry)} is left out: grice has one of that name")
-                continue
-            try:
-                _loaded(entry)
-            except ModelError as error:
-                problems.append(str(error))
+            first = entries[entry.name]
+            if first is not entry:
+                problems.append(f"{_title(entry)} is left out: {owner(first)} has one of that name")
+            elif owner(entry) != OWN:
+                try:
+                    _loaded(entry)
+                except ModelError as error:
+                    problems.append(str(error))
     return tuple(problems)
 
 
-def _entries(own: Mapping[str, str], group: str) -> dict[str, metadata.EntryPoint]:
-    """Return entry points by name; of two of one name that of grice, else the first."""
-    entries = {name: metadata.EntryPoint(name, place, group) for name, place in own.items()}
-    for entry in distributions.entry_points(group):
-        entries.setdefault(entry.name, entry)
+def find_entries(group: str) -> dict[str, metadata.EntryPoint]:
+    """Return model types or schemes by name; of two of one name that of grice, else the first."""
+    entries = {entry.name: entry for entry in reversed(distributions.entry_points(group))}
+    if OWN not in map(owner, entries.values()):
+        entries |= distributions.of_checkout(group)
     return entries
 
 
@@ -355,7 +316,7 @@ def _loaded(entry: metadata.EntryPoint) -> Any:  # noqa: ANN401 - a type or a sc
     try:
         loaded = distributions.load(entry)
     except Exception as error:
-        if entry.dist is None:
+        if owner(entry) == OWN:
             raise
         raise ModelError(f"{_title(entry)}: {type(error).__name__}: {error}") from error
     is_type = isinstance(loaded, ModelType) and loaded.name == entry.name
@@ -366,4 +327,4 @@ def _loaded(entry: metadata.EntryPoint) -> Any:  # noqa: ANN401 - a type or a sc
 
 def _title(entry: metadata.EntryPoint) -> str:
     what = "model type" if entry.group == TYPE_GROUP else "reference scheme"
-    return f"{what} {entry.name!r} of {entry.dist.name if entry.dist else 'grice'}"
+    return f"{what} {entry.name!r} of {owner(entry)}"

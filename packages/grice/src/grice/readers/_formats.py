@@ -128,8 +128,8 @@ def find_formats() -> Formats:
     built_in = (form for module in modules for form in module.FORMATS)
     formats = {form.name: form for form in sorted(built_in, key=lambda form: form.name)}
     problems = []
-    for entry in sorted(distributions.entry_points("grice.readers"), key=lambda entry: entry.name):
-        title = f"format {entry.name!r} of {entry.dist.name if entry.dist else entry.value}"
+    for entry in distributions.entry_points("grice.readers"):
+        title = f"format {entry.name!r} of {distributions.owner(entry)}"
         try:
             form = distributions.load(entry)
         except Exception as error:  # noqa: BLE001 - whatever a plugin raises, the others work

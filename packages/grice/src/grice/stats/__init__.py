@@ -53,7 +53,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    # Names are imported when they are first used: `import grice.cli` must not load numpy.
+    # Names are imported when they are first used: the help page must not load numpy.
     for module in ("agreement", "comparison", "correlations", "inference"):
         if name in __all__ and hasattr(home := import_module(f"grice.stats.{module}"), name):
             return getattr(home, name)

@@ -262,9 +262,9 @@ def tails(
 @contextmanager
 def _opened(kb: str) -> Iterator[tuple[StoredKnowledge, str]]:
     from grice.knowledge.store import StoredKnowledge
-    from grice.models.loader import SCHEMES
+    from grice.models.loader import SCHEME_GROUP, find_entries
 
-    reference = kb if kb.partition(":")[0] in SCHEMES else f"file:{kb}"
+    reference = kb if kb.partition(":")[0] in find_entries(SCHEME_GROUP) else f"file:{kb}"
     with opened_models() as models:
         knowledge = models.load(reference)
         if not isinstance(knowledge, StoredKnowledge):
