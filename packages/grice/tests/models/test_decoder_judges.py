@@ -25,6 +25,11 @@ SAID = [("user", "a bad bird"), ("assistant", "read\nbread?"), ("user", "we read
 SCORE = np.random.default_rng(5).normal(0, 1, (1, HIDDEN)).astype(np.float32)
 
 
+ROPE = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+        "original_max_position_embeddings": 32}  # fmt: skip
+FAMILIES = [("llama", {}), ("qwen2", {}), ("qwen3", {}), ("llama", {"rope_scaling": ROPE})]
+
+
 def response(text="a bread", turns=TURNS):
     return Response("c", len(turns), text, "B", turns, tuple(range(len(turns))))
 
@@ -42,9 +47,9 @@ def checkpoint(folder, family="qwen3", template=TEMPLATE, **config):
     return folder
 
 
-def made(folder, kind="reward", family="qwen3", **settings):
+def made(folder, kind="reward", family="qwen3", config=(), **settings):
     """Return the reference of a model, and the tokenizer of its checkpoint."""
-    source, target = checkpoint(folder / "source", family), folder / "model"
+    source, target = checkpoint(folder / "source", family, **dict(config)), folder / "model"
     target.mkdir()
     convert = convert_reward if kind == "reward" else partial(convert_answers, answers=DIGITS)
     stated = convert(source, target, "float32")
@@ -65,12 +70,13 @@ def last_state(family, ids):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("family", ["llama", "qwen2", "qwen3"])
-def test_a_reward_is_the_head_on_the_last_state_as_in_plain_transformers(tmp_path, family):
-    reference, words = made(tmp_path, family=family)
+@pytest.mark.parametrize(("family", "config"), FAMILIES)
+def test_a_reward_is_the_head_on_the_last_state_as_in_plain_transformers(tmp_path, family, config):
+    reference, words = made(tmp_path, family=family, config=config)
     rewards = opened(reference).rewards([response()])
     ids = words.encode("".join(f"<|end|>{role}\n{text}<|end|>\n" for role, text in SAID)).ids
-    assert rewards == pytest.approx(SCORE @ last_state(family, ids), abs=1e-5)
+    defined = pytest.approx(SCORE @ last_state(family, ids), abs=1e-5)
+    assert (rewards == defined) != bool(config)
     torch, transformers = map(pytest.importorskip, ("torch", "transformers"))
     source = tmp_path / "source"
     plain = transformers.AutoModelForSequenceClassification.from_pretrained(source).float().eval()
@@ -95,8 +101,8 @@ def test_digits_give_the_expected_answer_in_the_place_of_an_endpoint(tmp_path):
     rows = weights("qwen3")["model.embed_tokens.weight"][[*map(words.token_to_id, DIGITS)]]
     odds = np.exp(rows @ last_state("qwen3", words.encode(text).ids))
     assert score.value == pytest.approx(odds @ np.linspace(0, 1, 5) / odds.sum(), abs=1e-5)
-    (whole,) = opened(reference).grade([Conversation("c", TURNS)], rubric)
-    assert abs(whole - score.value) > 1e-5
+    talk = Conversation("c", TURNS)
+    assert abs(opened(reference).grade([talk], rubric)[0] - score.value) > 1e-5
     with pytest.raises(ModelFolderError, match="no token 'no' to answer by"):
         convert_answers(tmp_path / "source", tmp_path, answers=("no", "yes"))
 
@@ -107,11 +113,9 @@ def test_a_reward_model_scores_sensibleness_and_flags_what_is_left_out(tmp_path)
     with grice.load("sensibleness", models=reference, mode="exact") as grader:
         scores = [grader.score(talk)[-1] for talk in talks]
     assert [score.flags for score in scores] == [(), ("truncated",), ("truncated",)]
-    model = opened(reference)
-    odds = model.log_odds([response("read", TURNS[:1])])[0, 0]
+    odds = (model := opened(reference)).log_odds([response("read", TURNS[:1])])[0, 0]
     assert scores[0].value == pytest.approx(1 / (1 + np.exp(odds)))
-    first, second = model.rewards([response("bread " * 99), response("bread " * 98)])
-    assert first == second
+    assert np.ptp(model.rewards([response("bread " * 99), response("bread " * 98)])) == 0
 
 
 def test_special_tokens_in_a_message_do_not_end_it(tmp_path):
@@ -143,10 +147,6 @@ def test_a_checkpoint_that_cannot_judge_is_refused(tmp_path, template, config, m
     assert not list(target.iterdir())
 
 
-@pytest.mark.parametrize(("settings", "message"), [
-    ({"answers": ["1", "2"]}, r"card\.toml: settings\.answers: 5 answers are needed"),
-    ({"prompt": "{{ nothing.at.all }}"}, r"card\.toml: settings\.prompt: .* 'nothing'"),
-])  # fmt: skip
-def test_settings_that_do_not_fit_are_named_with_file_and_field(tmp_path, settings, message):
-    with pytest.raises(ModelFolderError, match=message):
-        opened(made(tmp_path, "digits", **settings)[0]).grade([response()])
+def test_a_prompt_that_does_not_fit_is_named_with_file_and_field(tmp_path):
+    with pytest.raises(ModelFolderError, match=r"card\.toml: settings\.prompt: .* 'nothing'"):
+        opened(made(tmp_path, "digits", prompt="{{ nothing.at.all }}")[0]).grade([response()])

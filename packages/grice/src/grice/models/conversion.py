@@ -17,6 +17,7 @@ import msgspec
 import numpy as np
 from ctranslate2.converters.utils import fuse_linear
 from ctranslate2.specs import TransformerDecoderModelSpec
+from ctranslate2.specs.attention_spec import RotaryScalingType
 from ctranslate2.specs.common_spec import Activation, LinearSpec
 from gguf import MODEL_ARCH, GGMLQuantizationType, GGUFReader, dequantize, get_tensor_name_map
 from gguf.utility import SafetensorsLocal
@@ -74,6 +75,15 @@ MOST_VALUES = 1 << 20
 MOST_BYTES = 1 << 28  # bytes of a JSON file, or of the header of a file of weights
 
 
+class LlamaRope(msgspec.Struct, frozen=True):
+    """Scaled rotary positions of Llama 3.1 and 3.2, as in ``config.json``."""
+
+    factor: Constant
+    low_freq_factor: Constant
+    high_freq_factor: Constant
+    original_max_position_embeddings: Size
+
+
 class Config(msgspec.Struct, frozen=True):
     """Sizes and constants of a decoder, as in ``config.json``."""
 
@@ -90,6 +100,7 @@ class Config(msgspec.Struct, frozen=True):
     rope_theta: Constant = 10_000.0
     bos_token_id: Token | list[Token] | None = None
     eos_token_id: Token | list[Token] | None = None
+    rope_scaling: LlamaRope | None = None
 
 
 class Checkpoint(NamedTuple):
@@ -152,8 +163,10 @@ def _config(stated: dict[str, Any]) -> Config:
         raise ModelFolderError(
             f"models of type {', '.join(FAMILIES)} are supported, not {stated.get('model_type')!r}"
         )
-    if stated.get("rope_scaling") or stated.get("rope_type", "default") != "default":
-        raise ModelFolderError("scaled rotary positions (rope_scaling) are not supported")
+    scaling = stated.get("rope_scaling") or {"rope_type": "default"} | stated
+    if (kind := scaling.get("rope_type")) not in ("default", "llama3"):
+        raise ModelFolderError(f"rope_scaling: rotary positions of type {kind!r} are not supported")
+    stated["rope_scaling"] = scaling if kind == "llama3" else None
     heads = stated["num_attention_heads"]
     stated["num_key_value_heads"] = stated.get("num_key_value_heads") or heads
     stated["head_dim"] = stated.get("head_dim") or stated["hidden_size"] // (heads or 1)
@@ -367,6 +380,7 @@ def decoder_network(checkpoint: Checkpoint) -> TransformerDecoderModelSpec:
     """Return the network of a checkpoint."""
     config, tensors = checkpoint.config, checkpoint.tensors
     is_grouped = config.num_key_value_heads != config.num_attention_heads
+    rope = config.rope_scaling
     spec = TransformerDecoderModelSpec.from_config(
         config.num_hidden_layers,
         config.num_attention_heads,
@@ -377,6 +391,9 @@ def decoder_network(checkpoint: Checkpoint) -> TransformerDecoderModelSpec:
         rotary_dim=config.head_dim,
         rotary_interleave=False,
         rotary_base=config.rope_theta,
+        rotary_scaling_type=RotaryScalingType.Llama3 if rope else None,
+        original_max_position_embeddings=rope.original_max_position_embeddings if rope else 0,
+        max_position_embeddings=config.max_position_embeddings if rope else 0,
         num_heads_kv=config.num_key_value_heads if is_grouped else None,
         head_dim=config.head_dim,
         qk_norm=config.model_type == "qwen3",
@@ -390,6 +407,11 @@ def decoder_network(checkpoint: Checkpoint) -> TransformerDecoderModelSpec:
     decoder.projection.weight = needed(tensors, HEAD, *size) if HEAD in tensors else embedding
     for i, layer in enumerate(decoder.layer):
         _set_layer(layer, tensors, f"model.layers.{i}", config)
+        if rope:
+            layer.self_attention.rotary_low_freq_factor = np.float32(rope.low_freq_factor)
+            layer.self_attention.rotary_high_freq_factor = np.float32(rope.high_freq_factor)
+            # The engine reads the factor, for which the specification has no place.
+            vars(layer.self_attention)["rotary_scaling_factor"] = np.float32(rope.factor)
     spec.register_vocabulary(checkpoint.tokens)
     numbers = (config.bos_token_id, config.eos_token_id)
     firsts = [number[0] if isinstance(number, list) else number for number in numbers]
