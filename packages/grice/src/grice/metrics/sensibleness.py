@@ -29,7 +29,7 @@ SUREST = 1e-7
 
 @metric(
     "sensibleness",
-    version="1",
+    version="2",
     summary="Does this reply make sense here?",
     judges="response",
     models={"model": "builtin:sense-small"},

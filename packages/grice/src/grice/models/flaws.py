@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from msgspec.structs import replace
 
 from grice.errors import ModelFolderError
 from grice.models.loader import Settings, model_type
@@ -19,6 +22,11 @@ if TYPE_CHECKING:
     from grice.numeric import Array
 
 Answer = TypeVar("Answer")
+SPEAKER = re.compile(
+    r"^[ \t]{0,20}(?:[A-Z]|user|human|customer|client|assistant|agent|bot|ai|system):(?:[ \t]{1,20}|$)",
+    re.MULTILINE | re.IGNORECASE,
+)
+"""The name of a speaker at the beginning of a line, as prompts have it."""
 
 
 class _Reading(NamedTuple):
@@ -116,9 +124,26 @@ class FlawHeads:
 
 
 def reply_states(reader: PromptEncoder, responses: Sequence[Response]) -> Array:
-    """Return the mean hidden state of each reply after its history, ``(replies, dimensions)``."""
-    states = read_replies(responses, reader.mean_states, by_speaker=True, end="\n")
+    """Return the mean hidden state of each reply after its history, ``(replies, dimensions)``.
+
+    Names of speakers within a turn are left out: it would read as several turns.
+    """
+    alone = [
+        replace(
+            response,
+            text=_one_turn(response.text),
+            history=tuple(replace(turn, text=_one_turn(turn.text)) for turn in response.history),
+        )
+        if any(":" in turn.text for turn in response.history) or ":" in response.text
+        else response
+        for response in responses
+    ]
+    states = read_replies(alone, reader.mean_states, by_speaker=True, end="\n")
     return np.array(states, np.float32).reshape(-1, reader.dimensions)
+
+
+def _one_turn(text: str) -> str:
+    return SPEAKER.sub("", text) if ":" in text else text
 
 
 flaw_heads = model_type("flaw-heads", task="flaws", settings=FlawSettings)(FlawHeads)
