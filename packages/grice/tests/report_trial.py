@@ -27,7 +27,6 @@ COHERENCE = column("coherence", HOLDS, judges="conversation", signature="coheren
 MEAN = Estimate(0.5, 0.45, 0.56, 0.95, 7, "mean")
 LENGTH = column("length", "How long is the reply?", high=float("inf"), neutral=0.0)
 
-
 EVIL = "</script><script>document.documentElement.className='owned'</script><b onclick=x>"
 STEERING = "\x7f\x85\x9b31m\u061c\u200e\u202e\u2066\u2028"
 """A C1 control sequence, marks of direction that reorder a line, and a separator of lines."""

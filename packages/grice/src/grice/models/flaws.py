@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 Answer = TypeVar("Answer")
 SPEAKER = re.compile(
-    r"^[ \t]{0,20}(?:[A-Z]|user|human|customer|client|assistant|agent|bot|ai|system):(?:[ \t]{1,20}|$)",
+    r"^[ \t]{0,20}(?:[A-Z]|user|human|customer|client|assistant|agent|bot|ai|system):"
+    r"(?:[ \t]{1,20}|$)",
     re.MULTILINE | re.IGNORECASE,
 )
 """The name of a speaker at the beginning of a line, as prompts have it."""
