@@ -29,7 +29,7 @@ HERE = Path(__file__).parent
 PAGE = HERE / "support-bot.md"
 LOG = HERE.parent / "examples" / "support-bot.jsonl"
 KEY = HERE.parent / "examples" / "support-bot-flaws.csv"
-FLAWS = "relevance,repetition,sensibleness,user_frustration"
+FLAWS = "quality"
 RUNS = {
     "default": (),
     "small": ("-m", FLAWS),
