@@ -348,13 +348,10 @@ def _number(value: float) -> str:
 
 def with_finds(preset: str, runs: Sequence[Run]) -> str:
     """Return the file of the preset ``large`` with what it finds beside ``small``."""
-    chats = next(run.figures for run in runs if run.bench == "abc-eval")
-    lift = ("any of six flaws", "lift of the first 10 %")
-    figures = {each.row: each for each in chats if (each.on, each.measure) == lift}
-    rows = [figures[row] for row in ("quality (large)", "quality") if row in figures]
-    if len(rows) < 2:  # the figures of the preset stay until both are recorded
-        return preset
+    pairs = next(run.figures for run in runs if run.bench == "minimal-pairs")
+    figures = {each.row: each for each in pairs if each.on == "all kinds"}
+    rows = [figures[row] for row in ("quality (large)", "quality")]
     large, small = (f"{row.value:.2f} [{row.low:.2f}, {row.high:.2f}]" for row in rows)
-    first = f"of {rows[0].n} rated replies of chatbots, the first tenth that large lists holds"
-    said = f"{first} {large} times as many flawed ones as a random order has, that of small {small}"
+    first = f"of {rows[0].n} pairs of a good and a flawed reply, the quality of large orders"
+    said = f"{first} {large} rightly, that of small {small}"
     return re.sub("^finds = .*$", f'finds = "{said}"', preset, count=1, flags=re.MULTILINE)
