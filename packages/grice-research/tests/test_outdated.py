@@ -88,7 +88,7 @@ def test_pages_mark_and_do_not_count_what_does_not_ship(old):
     page, index = bench_page(given, "../results.md"), index_page([given], "results")
     assert ("**Recorded for " in page) is ("**Recorded for " in index) is old
     assert page.count(f"** {MARK} |") == 2 * old
-    assert (f"what ships is relevance {metric.version} and {folder.identity}.**" in page) is old
+    assert (f"what ships is {folder.identity} and relevance {metric.version}.**" in page) is old
     assert "| *length* | spearman on set |" in page
     counted = "| 0 | 0 | 0 | 0 | 0 | 2 |" if old else "| 1 | 0 | 0 | 0 | 0 | 0 |"
     assert f"| all | – {counted}" in index
