@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 from grice import Turn
 from grice.data import Response
-from grice.metrics.sensibleness import FlawHeads
+from grice.models.flaws import FlawHeads
 from grice.models.loader import ModelLoader
 from grice.perturb.deam import exchanged, opposite
 from grice.perturb.wording import words
