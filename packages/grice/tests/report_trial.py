@@ -22,7 +22,7 @@ def column(name, summary, judges="response", high=1.0, neutral=0.5, source="", s
 
 
 ANSWERS, HOLDS = "Does the reply answer what was said?", "Does the conversation hold together?"
-RELEVANCE = column("relevance", ANSWERS, source="Tao et al. 2018", signature="relevance|v1|<exact>")
+RELEVANCE = column("relevance", ANSWERS, source="Tao et al. 2018", signature="relevance@1|<exact>")
 COHERENCE = column("coherence", HOLDS, judges="conversation", signature="coherence|v1")
 MEAN = Estimate(0.5, 0.45, 0.56, 0.95, 7, "mean")
 LENGTH = column("length", "How long is the reply?", high=float("inf"), neutral=0.0)

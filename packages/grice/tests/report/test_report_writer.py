@@ -110,7 +110,7 @@ def test_chunks_decode_to_all_conversations_in_order_and_every_value_is_counted(
 def test_the_head_states_the_run(page):
     for text in (
         "3 records skipped", "chat.jsonl:7: not JSON", "… 2 more", "grice score chat.jsonl",
-        "grice 9.9", "Does the reply answer what was said?", "relevance|v1|<exact>",
+        "grice 9.9", "Does the reply answer what was said?", "relevance@1|<exact>",
         "0 to 1; higher is better; 0.5 if abstained", "Tao et al. 2018", "whole conversations",
         "need JavaScript", "0.500", "0.450 to 0.560",
     ):  # fmt: skip
