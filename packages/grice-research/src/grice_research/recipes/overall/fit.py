@@ -35,7 +35,7 @@ COSINE = "cosine_last_turn"
 CHOSEN = {
     "small": ("sensibleness", "relevance", "contradiction", "repetition"),
     "medium": ("sensibleness", "relevance", "contradiction", "repetition", "likelihood"),
-    "large": ("sensibleness", "relevance", "contradiction", "repetition", "likelihood"),
+    "large": ("sensibleness", "relevance", "contradiction", "repetition"),
 }
 """The parts by preset; the README of the recipe says why."""
 CEILINGS = {"contradiction": 0.5, "repetition": 0.05}
