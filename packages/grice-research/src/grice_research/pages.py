@@ -352,6 +352,6 @@ def with_finds(preset: str, runs: Sequence[Run]) -> str:
     figures = {each.row: each for each in pairs if each.on == "all kinds"}
     rows = [figures[row] for row in ("quality (large)", "quality")]
     large, small = (f"{row.value:.2f} [{row.low:.2f}, {row.high:.2f}]" for row in rows)
-    first = f"of {rows[0].n} pairs of a good and a flawed reply, the quality of large orders"
-    said = f"{first} {large} rightly, that of small {small}"
+    count = f"of {rows[0].n} pairs of a good and a flawed reply"
+    said = f"large finds more: {count}, {large} are in the right order, and with small {small}"
     return re.sub("^finds = .*$", f'finds = "{said}"', preset, count=1, flags=re.MULTILINE)

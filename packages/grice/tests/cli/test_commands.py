@@ -330,5 +330,5 @@ def test_small_says_once_what_large_finds(command, tmp_path, monkeypatch, capsys
         assert main([command, "talk.txt", *options]) == 0
         said.append(capsys.readouterr().err)
     assert ["grice models get large" in text for text in said] == [False] * 3 + [True, False]
-    figures = r"1?\d\.\d\d \[\d\.\d\d, \d\.\d\d\] times .* small \d\.\d\d \[\d\.\d\d, \d\.\d\d\]: "
+    figures = r"large .* \d\.\d\d \[\d\.\d\d, \d\.\d\d\] .* small \d\.\d\d \[\d\.\d\d, \d\.\d\d\]: "
     assert re.search(figures, said[3])

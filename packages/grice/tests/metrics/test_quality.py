@@ -38,9 +38,9 @@ def test_a_score_names_its_parts_and_does_not_depend_on_the_run():
     for piece in parts:
         assert piece.value == pytest.approx(beside[piece.name].value)
     assert score.value == pytest.approx(0.5 + sum(piece.effect for piece in parts))
-    lowest = min((p for p in parts if p.value < 0.5), key=lambda piece: piece.effect)
-    assert score.reason == f"{lowest.name} {lowest.value:.2f}: {beside[lowest.name].reason}"
-    assert score.evidence[len(parts) :] == beside[lowest.name].evidence
+    # What is said word for word is named, also where another part is lower.
+    assert score.reason == f"repetition 0.00: {beside['repetition'].reason}"
+    assert score.evidence[len(parts) :] == beside["repetition"].evidence
     [first] = grice.score([SAID], "quality")
     assert (first.status, first.reason) == ("abstained", "no turn before the reply")
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 NEUTRAL = 0.5
 LOW = 0.5  # from this value on, a metric reports no flaw
 NO_FLAW = "no specific flaw"
+VERBATIM = 0.01  # a repetition at or below this value is named before any other part
 PARTS = {
     part.name: part
     for part in (
@@ -95,6 +96,8 @@ def quality_of(effects: Mapping[str, float]) -> float:
 def strongest(effects: Mapping[str, float], values: Mapping[str, float | None]) -> str | None:
     """Return the part that lowers the quality most, of those with a low value; None without one."""
     low = [name for name, effect in effects.items() if effect < 0 and (values[name] or 0.0) < LOW]
+    if (repeated := repetition.repetition.name) in low and (values[repeated] or 0.0) <= VERBATIM:
+        return repeated
     return min(low, key=effects.__getitem__, default=None)
 
 
