@@ -38,7 +38,7 @@ def test_a_score_names_its_parts_and_does_not_depend_on_the_run():
     for piece in parts:
         assert piece.value == pytest.approx(beside[piece.name].value)
     assert score.value == pytest.approx(0.5 + sum(piece.effect for piece in parts))
-    # What is said word for word is named, also where another part is lower.
+    # A verbatim repetition is named, also where another part is lower.
     assert score.reason == f"repetition 0.00: {beside['repetition'].reason}"
     assert score.evidence[len(parts) :] == beside["repetition"].evidence
     [first] = grice.score([SAID], "quality")
