@@ -121,7 +121,7 @@ def measured(root: Path, names: list[str], *, unread: bool) -> tuple[int, Counts
             seconds += time.process_time() - start
             for flaw in flaws:
                 text = talk.turns[flaw.turn].text
-                # What is wrong with an empty reply, or by other turns, its text does not tell.
+                # The text does not tell if an empty reply, or one in its context, is flawed.
                 others = [talk.turns[s.turn].text for s in flaw.spans if s.turn != flaw.turn]
                 whole = f"{flaw.rule}\nbot\n" + "\n".join([text, *others]).strip()
                 hashed = blake2b(whole.encode(), digest_size=8).hexdigest()

@@ -38,8 +38,9 @@ HEAD = """\
 Each preset orders replies, the worst first; the tables compare these orders with what people marked.
 *First 10 %* is the share of flawed replies in the tenth that is read first. AUC is 0.5 by chance, 1 at
 best. Small figures are 95 % intervals. **▲** is significantly above the best trivial order of the
-column, ▼ below it, = not told apart. No model was trained on these replies, but the parts of the
-order were chosen by looks at all three sets, ABC-Eval the most: other logs may be harder. `make docs` writes this page from the [records](results.md).
+column, ▼ below it, = no significant difference. No model was trained on these replies, but the parts
+of the order were chosen by looks at all three sets, ABC-Eval the most: other logs may be harder. `make
+docs` writes this page from the [records](results.md).
 
 """
 FOOT = """\

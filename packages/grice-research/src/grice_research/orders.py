@@ -22,7 +22,7 @@ RULES = {
     "cosine_last_turn": "unlike last turn", "cosine_own_turns": "like own turns",
     "log_length": "shortest", "position": "latest",
 }  # fmt: skip
-"""What a trivial baseline of a reply reads first."""
+"""Order of replies by each trivial baseline, the worst first."""
 AREA, FIRST, SECOND = "AUC", "lift of the first 10 %", "lift of the first 20 %"
 RATE, COSINE, GPT = "replies per core-second", "cosine_last_turn", "GPT-3.5"
 HEADS = {FIRST: "first 10 %", SECOND: "first 20 %", AREA: AREA}
@@ -94,7 +94,7 @@ def flawed_share(records: Records, flaws: FlawSet, measure: str) -> float:
 def _rate(records: Records, title: str) -> str:
     name = title.strip("`").rpartition("`")[2]
     figure = records.get("cost", (name,), RATE, "")
-    # What small costs is measured with the metrics that run by default.
+    # The cost of small is that of the metrics that run by default.
     if figure is None or figure.value is None or title == "grice `small`":
         return "–"
     records.shown.append(figure)
