@@ -66,7 +66,7 @@ check: lint
 
 docs: $(VENV)/.developer
 	$(BIN)/python docs/generate.py
-	$(BIN)/python bench/imports.py --write docs/architecture.md
+	$(BIN)/python bench/imports.py --write docs/concepts/architecture.md
 
 # Each bench is kept when it is done: call it again after an abort. GRICE_DATA names the folder of data.
 results: $(VENV)/.developer

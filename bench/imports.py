@@ -1,7 +1,7 @@
 """The packages of grice as their imports connect them, and the call paths of two commands.
 
     python bench/imports.py                                print graph and call paths, in Markdown
-    python bench/imports.py --write docs/architecture.md   write them between the page's marks
+    python bench/imports.py --write docs/concepts/architecture.md   write them between its marks
 
 The graph is Mermaid. An edge leads from a package to one that it imports, inside functions too,
 without imports for type checkers and without edges that follow from others. A call path is traced

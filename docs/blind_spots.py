@@ -56,7 +56,7 @@ FOOT = """\
   or the user got the result they wanted.
 - The figures were measured on other chatbots than yours. [`grice perturb --score METRICS`](commands/perturb.md)
   breaks conversations of your own file and shows what a metric does not notice, and fifty ratings say what it is
-  worth: [from 50 ratings to a trusted mean](tutorials/ratings-to-mean.md).
+  worth: [from 50 ratings to a trusted mean](how-to/calibrate.md).
 """
 
 

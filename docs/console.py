@@ -45,6 +45,7 @@ STATUS = ["echo", "$?"]
 SILENTLY = [">", "/dev/null"]
 OWN_CACHE = re.compile(r"^\$ grice (?:cache|doctor)\b", re.MULTILINE)
 """Pages that show a cache, and have one of their own."""
+FOLDERS = ("", "commands", "concepts", "how-to", "research")  # of pages that people write
 FOLDER = "/home/you"  # placeholder of the folder in which the commands run
 
 COUNTED = re.compile(r"\d+(?= replies at )")
@@ -58,7 +59,7 @@ RULE = re.compile("─+")
 
 def written_pages() -> list[Path]:
     """Return the pages that people write; those of metrics and results are made."""
-    folders = (ROOT / "docs", ROOT / "docs" / "commands", ROOT / "docs" / "tutorials")
+    folders = (ROOT / "docs" / name for name in FOLDERS)
     return [ROOT / "README.md", *(page for each in folders for page in sorted(each.glob("*.md")))]
 
 

@@ -122,20 +122,20 @@ def python_blocks(path):
 
 def test_the_plugin_of_the_documentation_is_a_metric(tmp_path):
     file = tmp_path / "calm.py"
-    file.write_text(python_blocks(DOCS / "plugins.md")[0])
+    file.write_text(python_blocks(DOCS / "how-to" / "add-a-metric.md")[0])
     check_metric(find_metrics([file]).named("calm"))
 
 
 def test_the_kind_and_the_scheme_of_the_documentation_work():
     names = {}
-    exec(compile(python_blocks(DOCS / "plugins.md")[2], "plugins.md", "exec"), names)
+    exec(python_blocks(DOCS / "how-to" / "add-a-metric.md")[2], names)
     with ModelLoader(mode="exact", workers=1, cache=None) as models:
         model = names["length_head"].open(names["length"]("4"), models)
     assert isinstance(model, PairClassifier)
     assert model.classify([Pair((), "I do"), Pair((), "I do not like it")]) == [0.5, 1.0]
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/knowledge.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/research/knowledge.md"])
 def test_the_snippets_of_pages_run(page, tmp_path, monkeypatch):
     (tmp_path / "examples").symlink_to(EXAMPLES)
     monkeypatch.chdir(tmp_path)
@@ -161,8 +161,8 @@ def test_every_command_has_a_page_with_a_session(command):
     assert f"({command}.md)" in (DOCS / "commands" / "README.md").read_text("utf-8")
 
 
-@pytest.mark.parametrize("page", sorted((DOCS / "tutorials").glob("*.md")), ids=lambda p: p.stem)
-def test_python_of_tutorials_gives_what_it_shows(page, tmp_path, monkeypatch):
+@pytest.mark.parametrize("page", sorted((DOCS / "how-to").glob("*.md")), ids=lambda p: p.stem)
+def test_python_of_how_tos_gives_what_it_shows(page, tmp_path, monkeypatch):
     shutil.copytree(EXAMPLES, tmp_path / "examples")
     monkeypatch.chdir(tmp_path)
     assert doctest.testfile(str(page), module_relative=False).failed == 0

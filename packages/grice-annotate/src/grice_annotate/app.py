@@ -68,7 +68,7 @@ def application(study: Study, limits: Limits = LIMITS) -> Starlette:
     views = Views(study)
 
     # One thread answers judges, as fast as threads that wait for each other at every query would
-    # not (docs/annotate.md); where pages wait for a model, several do. The owner has another.
+    # not; where pages wait for a model, several do. The owner has another.
     judging = CapacityLimiter(ASKING if "model" in study.template.options else 1)
     threads = {"j": judging, "o": CapacityLimiter(1)}
     routes = [

@@ -42,7 +42,7 @@ def test_fast_stays_near_exact(texts):
     exact, fast = opened("exact"), opened("fast")
     assert exact.identity != fast.identity
     cosines = [a @ b for a, b in zip(exact.encode(texts), fast.encode(texts), strict=True)]
-    assert min(cosines) > 0.95  # the bound that docs/modes.md states
+    assert min(cosines) > 0.95  # the bound that docs/concepts/reproducibility.md states
     assert min(cosines) < 0.99999
 
 

@@ -62,7 +62,7 @@ class Verdict(msgspec.Struct, frozen=True):
 def check_graph(text: str, belief: str, argument: str, *, rules: RuleSet = "released") -> Verdict:
     """Return which rules a written graph breaks; any text gets a verdict.
 
-    ``docs/explagraphs.md`` has both sets of rules side by side.
+    ``docs/research/explagraphs.md`` has both sets of rules side by side.
 
     >>> check_graph("(zoos; is a; place)", "Zoos are bad.", "It is a sad place.").broken
     ('min_facts', 'belief_concepts', 'argument_concepts')

@@ -55,7 +55,7 @@ def sensibleness(responses: Sequence[Response], *, model: FlawModel) -> Iterator
         To find replies that do not fit what was said, in conversations of two. The shipped model
         detects nonsense, dull and off-topic replies; the presets ``medium`` and ``large`` use
         larger models and detect more. A reward model or a chat model that answers by one token
-        (``docs/models.md``) can take its place: its single head is any flaw.
+        (``docs/concepts/models.md``) can take its place: its single head is any flaw.
 
     When not to:
         To tell which of two good replies is better, or whether a claim is true. Contradictions

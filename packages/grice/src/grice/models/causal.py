@@ -1,8 +1,8 @@
 """Causal language models on CTranslate2, and encoders from their middle layers.
 
-Reference scores are float32 (mode ``exact``); in ``fast`` weights and activations are int8
-(``docs/models.md``). Padding changes the last bits of attention, and int8 turns these into tenths
-of a nat: a batch holds prompts of one length, in ``exact`` one prompt.
+Reference scores are float32 (mode ``exact``); in ``fast`` weights and activations are int8.
+Padding changes the last bits of attention, and int8 turns these into tenths of a nat: a batch
+holds prompts of one length, in ``exact`` one prompt.
 """
 
 from __future__ import annotations

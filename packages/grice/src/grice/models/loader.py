@@ -9,7 +9,7 @@ whose card states the type of the model. A type is declared by one decorated fun
 
 Types and schemes are entry points of the groups ``grice.models`` and ``grice.schemes``, as ``name =
 "package.module:function"``: those of grice in its ``pyproject.toml``, those of other packages in
-theirs (``docs/plugins.md``). A module is imported when a model of its type is loaded.
+theirs (``docs/how-to/add-a-metric.md``). A module is imported when a model of its type is loaded.
 """
 
 from __future__ import annotations

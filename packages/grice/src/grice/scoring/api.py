@@ -64,16 +64,16 @@ class Settings(TypedDict, total=False):
         speakers: Judge only turns of these speakers or roles; ``all`` is every speaker. By default,
             the assistant if roles or names identify it, else every speaker. Without a turn of
             these speakers, nothing is judged.
-        mode: ``fast`` (int8, the default) or ``exact`` (float32, slower); see ``docs/modes.md``.
+        mode: ``fast`` (int8, the default) or ``exact`` (float32, slower).
         workers: Batches computed at the same time; by default one per core.
         cache: Folder of the cache of model outputs; by default they are cached for this run only.
         plugins: Python files that declare further metrics.
         rubrics: Criteria of your own, each a text, a TOML file or a
-            :class:`grice.metrics.rubrics.Rubric`: a metric for each; see ``docs/judges.md``.
+            :class:`grice.metrics.rubrics.Rubric`: a metric for each.
         judge: Model reference of the judge of rubrics; by default that of `models`.
         models: Preset of models and weights; the default is ``small``, independent of the choice
-            for the command line; see ``docs/models.md``.
-        terms: Client options of endpoints: concurrency, limits, retries; see ``docs/judges.md``.
+            for the command line; see ``docs/concepts/models.md``.
+        terms: Client options of endpoints: concurrency, limits, retries.
     """
 
     options: Mapping[str, Mapping[str, object]] | None

@@ -45,7 +45,7 @@ def score_table(
     ``response``) or a turn (``text`` with ``speaker`` or ``conversation_id``). Turns are grouped
     into conversations. A row that cannot be read gives a row with status ``failed``, no metric and
     the reason; its conversation is ``table:ROW``, counted from 1. Scores are those of
-    :meth:`grice.scoring.Grader.score`, bit for bit. ``docs/scale.md`` describes the columns.
+    :meth:`grice.scoring.Grader.score`, bit for bit.
 
     Args:
         grader: Of :func:`grice.load`.

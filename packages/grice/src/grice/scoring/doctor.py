@@ -1,7 +1,7 @@
 """Check an installation: its versions and models, and whether scores are reproducible.
 
 A few made-up conversations are scored together, alone, reversed and by two workers, each time
-without a cache; every score must be the same record (``docs/modes.md``).
+without a cache; every score must be the same record (``docs/concepts/reproducibility.md``).
 """
 
 from __future__ import annotations
