@@ -8,7 +8,7 @@ import pytest
 import grice_tasks
 from grice.models.loader import ModelLoader
 from grice_tasks import tokens
-from grice_tasks.cider.task import PlacedLink, _shared
+from grice_tasks.cider.task import PlacedLink
 from grice_tasks.explagraphs.samples import Prediction
 from grice_tasks.situatedgen.records import Output
 from grice_tasks.task import tasks
@@ -69,11 +69,6 @@ def test_the_models_that_ship_answer_every_sample_and_baselines_stand_beside(tas
         for estimate in measures.values():
             assert 0 <= estimate.value <= 1
             assert estimate.n >= 1
-
-
-def test_links_are_the_same_if_half_of_their_characters_are():
-    assert (_shared((0, 10), (0, 10)), _shared((0, 10), (5, 10))) == (1, 0.5)
-    assert _shared((0, 10), (10, 20)) == _shared((3, 3), (3, 3)) == 0
 
 
 # Weights were learned on the words that patterns find, so that none may change.

@@ -5,6 +5,7 @@
     │   └── RecordError         one broken record of a file; the others are still good
     ├── ModelFolderError        a model folder that is missing, incomplete or changed
     ├── ModelError              a model that cannot be opened or did not respond
+    │   └── MissingModelError   a model that is not on this machine
     ├── MetricError             a metric that is unknown, badly declared or misused
     ├── StoppedError            a run that must stop: a limit is reached, an endpoint is down
     └── OutputError             a result that cannot be written
@@ -76,6 +77,10 @@ class ModelFolderError(GriceError):
 
 class ModelError(GriceError):
     """A model that cannot be opened or did not respond."""
+
+
+class MissingModelError(ModelError):
+    """A model that is not on this machine; the message says how to get it."""
 
 
 class MetricError(GriceError):

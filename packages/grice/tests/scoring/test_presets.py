@@ -126,3 +126,15 @@ def test_settings_that_cannot_be_read_are_named(config, chat, capsys):
     (config / "config.toml").write_text("models = 3")
     assert score(chat) == 2
     assert str(config / "config.toml") in capsys.readouterr().err
+
+
+def test_a_metric_without_its_model_leaves_the_others_and_the_status_says_so(config, chat, capsys):
+    assert score(chat, metric="likelihood,log_length") == 4
+    out, err = capsys.readouterr()
+    assert {json.loads(line)["metric"] for line in out.splitlines()} == {"log_length"}
+    assert "likelihood is left out: not fetched yet: medium; run: grice models get" in err
+    assert score(chat, metric="likelihood") == 2
+    assert main(["list", "likelihood"]) == 0
+    assert "Cannot run yet: not fetched yet: medium" in " ".join(capsys.readouterr().out.split())
+    with pytest.raises(ModelError, match="not fetched yet"):
+        grice.load("likelihood", "log_length")

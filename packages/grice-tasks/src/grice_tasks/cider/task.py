@@ -127,6 +127,11 @@ def _same_sides(link: PlacedLink, other: PlacedLink) -> bool:
 
 
 def _shared(first: Place, second: Place) -> float:
+    """Return the common characters of two places over those of both.
+
+    >>> _shared((0, 10), (5, 10)), _shared((0, 10), (10, 20)), _shared((3, 3), (3, 3))
+    (0.5, 0.0, 0.0)
+    """
     common = min(first[1], second[1]) - max(first[0], second[0])
     whole = max(first[1], second[1]) - min(first[0], second[0])
     return max(common, 0) / whole if whole else 0.0

@@ -70,12 +70,9 @@ def bert_likeness(
         raise GriceError(
             "g_bertscore needs bert-score, which is not installed: pip install bert-score"
         ) from error
+    named = {"model_type": model, "num_layers": layers} if model else {"lang": "en"}
     try:
-        scorer = (
-            package.BERTScorer(lang="en")
-            if model is None
-            else package.BERTScorer(model_type=model, num_layers=layers)
-        )
+        scorer = package.BERTScorer(**named)
     except (AssertionError, KeyError, OSError, ValueError) as error:
         raise GriceError(
             f"bert-score cannot load {model or 'its model for English'}: {error}; a folder needs "

@@ -89,9 +89,14 @@ def suggest_larger(preset: str) -> None:
     )
 
 
-def load_grader(scoring: Scoring, speakers: Sequence[str] = ()) -> Grader:
-    """Load the metrics that the options name."""
-    return loader(scoring, speakers)(names(scoring.metrics))
+def load_grader(
+    scoring: Scoring, speakers: Sequence[str] = (), *, skip_missing: bool = False
+) -> Grader:
+    """Load the metrics that the options name; those that are left out get a line each."""
+    grader = loader(scoring, speakers)(names(scoring.metrics), skip_missing=skip_missing)
+    for metric, reason in grader.missing.items():
+        warn(f"{metric} is left out: {reason}")
+    return grader
 
 
 def client_options(options: Namespace, *, dry_run: bool | None = None) -> ClientOptions:

@@ -148,6 +148,7 @@ class Metric(msgspec.Struct, frozen=True):
             task of the default model.
         protocols: By parameter name, the runtime-checkable protocol, such as
             :class:`grice.models.protocols.PairClassifier`, or the class that a model must have.
+        setup: How to get default models that neither ship nor stand in the index.
     """
 
     name: str
@@ -166,6 +167,7 @@ class Metric(msgspec.Struct, frozen=True):
     description: str
     accepts: dict[str, tuple[str, ...]] = {}
     protocols: dict[str, type] = {}
+    setup: str = ""
 
     def flag(self, parameter: str) -> str:
         """Return the command-line option of a parameter, such as ``--relevance-history``."""
@@ -189,6 +191,7 @@ def metric(
     default: bool = False,
     abstain: Callable[[Any], str | None] | None = None,
     reader: str = "",
+    setup: str = "",
 ) -> Callable[[Callable[..., Iterable[Judgement]]], Metric]:
     """Return a decorator that turns a batch function into a :class:`Metric`.
 
@@ -236,7 +239,7 @@ def metric(
         )
         return Metric(
             name, version, summary, judges, judge, options, needed, source, low, high, neutral,
-            default, example, inspect.getdoc(function) or "", tasks, classes,
+            default, example, inspect.getdoc(function) or "", tasks, classes, setup,
         )  # fmt: skip
 
     return declare

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from grice.errors import InputError, ModelError, ModelFolderError, did_you_mean
+from grice.errors import InputError, MissingModelError, ModelFolderError, did_you_mean
 from grice.files import cache_folder, cannot_write, make_folder
 from grice.models.folder import Card, ModelFolder, Quality, open_folder, read_card
 
@@ -156,11 +156,11 @@ def check_stored(names: Sequence[str], preset: str = "") -> None:
     for name in missing:
         if name not in known:
             near = did_you_mean(name, {*known, *here})
-            raise ModelError(
+            raise MissingModelError(
                 f"no model {name!r}, installed or in the index{near} (grice models list)"
             )
     if missing:
-        raise ModelError(
+        raise MissingModelError(
             f"not fetched yet: {', '.join(missing)}; run: "
             f"grice models get {preset or ' '.join(f'model:{name}' for name in missing)}"
         )
@@ -200,7 +200,7 @@ def hub_model(place: str) -> ModelFolder:
         with suppress(ModelFolderError):
             if read_card(folder).source == f"hf:{place}":
                 return open_folder(folder)
-    raise ModelError(
+    raise MissingModelError(
         f"hf:{place} is not installed; fetch it: grice models add hf:{place} --licence LICENCE"
     )
 

@@ -25,11 +25,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypedDict, TypeVar
 import msgspec
 
 from grice.data import Conversation, Score, Turn
-from grice.errors import InputError, RecordError, did_you_mean, excerpt, os_reason, plural
+from grice.errors import InputError, MissingModelError, RecordError, did_you_mean, excerpt, os_reason, plural
 from grice.files import config_folder, make_folder, write_text
 from grice.metrics.declaration import Registry, find_metrics
 from grice.models.loader import ModelLoader, default_workers
-from grice.scoring.loaded import load_metric, responses
+from grice.scoring.loaded import load_metric, missing_model, responses
 from grice.scoring.run import WINDOW_RECORDS
 from grice.scoring.summary import SMALL as SMALL
 
@@ -74,6 +74,8 @@ class Settings(TypedDict, total=False):
         models: Preset of models and weights; the default is ``small``, independent of the choice
             for the command line; see ``docs/concepts/models.md``.
         terms: Client options of endpoints: concurrency, limits, retries.
+        skip_missing: Leave out metrics whose model is not on this machine, unless that leaves none;
+            :attr:`Grader.missing` names them. By default such a metric is an error.
     """
 
     options: Mapping[str, Mapping[str, object]] | None
@@ -86,6 +88,7 @@ class Settings(TypedDict, total=False):
     judge: str | None
     models: str
     terms: ClientOptions | None
+    skip_missing: bool
 
 
 class Scores(list[Score]):
@@ -172,8 +175,11 @@ class Scorer(NamedTuple):
 class Grader:
     """Loaded metrics; load once, score often."""
 
-    def __init__(self, scorer: Scorer, models: ModelLoader) -> None:
+    def __init__(
+        self, scorer: Scorer, models: ModelLoader, missing: Mapping[str, str] | None = None
+    ) -> None:
         self.scorer = scorer
+        self.missing = dict(missing or {})  # metrics left out, and how to get the model of each
         self._models = models
         self._closed = False
 
@@ -265,13 +271,25 @@ def load_from(
         terms=settings.get("terms"),
     )
     try:
+        missing = {}
+        if settings.get("skip_missing"):
+            said = {
+                name: missing_model(registry.named(name), models, options.get(name))
+                for name in wanted
+            }
+            missing = {name: reason for name, reason in said.items() if reason}
+            if len(missing) == len(wanted):
+                raise MissingModelError("; ".join(f"{name}: {missing[name]}" for name in missing))
         loaded = [
-            load_metric(registry.named(name), models, options.get(name, {})) for name in wanted
+            load_metric(registry.named(name), models, options.get(name, {}))
+            for name in wanted
+            if name not in missing
         ]
     except BaseException:
         models.close()
         raise
-    return Grader(Scorer(loaded, frozenset(settings.get("speakers", ())), preset.name), models)
+    scorer = Scorer(loaded, frozenset(settings.get("speakers", ())), preset.name)
+    return Grader(scorer, models, missing)
 
 
 def score(talk: Talk | Iterable[Talk], *names: str, **settings: Unpack[Settings]) -> Scores:

@@ -31,6 +31,7 @@ from grice.errors import (
     LONGEST,
     GriceError,
     MetricError,
+    MissingModelError,
     ModelError,
     StoppedError,
     did_you_mean,
@@ -299,6 +300,25 @@ class LoadedMetric:
             conversation.id, turn, self.metric.name, judgement.value, judgement.status,
             judgement.reason, flags, judgement.evidence, self.column.signature, conversation.meta,
         )  # fmt: skip
+
+
+def missing_model(
+    metric: Metric, models: ModelLoader, options: Mapping[str, object] | None = None
+) -> str:
+    """Return which model of a metric is not on this machine and how to get it; else nothing.
+
+    Raises ModelError for a reference that cannot be used on any machine.
+    """
+    for name, default in metric.models.items():
+        reference = str((options or {}).get(name, default))
+        try:
+            if reference:
+                models.dependencies(reference)
+        except MissingModelError as error:
+            if metric.setup and reference == default:
+                return f"{reference} is not on this machine: {metric.setup}"
+            return str(error)
+    return ""
 
 
 def load_metric(metric: Metric, models: ModelLoader, options: Mapping[str, object]) -> LoadedMetric:

@@ -109,7 +109,7 @@ def score(
     reviewer = Reviewer(FIRST)
     with ExitStack() as stack:
         readings = [stack.enter_context(each) for each in opened(files, reading)]
-        grader = stack.enter_context(load_grader(scoring, speaker))
+        grader = stack.enter_context(load_grader(scoring, speaker, skip_missing=True))
         blends = [blend_of(stated, grader.scorer.metrics) for stated in blend]
         scorer = grader.scorer._replace(blends=blends)
         open_run = partial(Run, readings, bad_records=bad_records, sample=sample, seed=seed)
@@ -153,7 +153,7 @@ def score(
         return UNUSABLE
     _warn_of_failures(summary)
     suggest_larger(grader.scorer.preset)
-    if not summary.skipped and not summary.failed:
+    if not (summary.skipped or summary.failed or grader.missing):
         return DONE
     return UNUSABLE if summary.failed == summary.scores else PARTIAL
 
@@ -335,7 +335,7 @@ def explain(
         conversation = find_conversation(
             file, id=id_, turn=turn, format=reading.format, columns=columns_of(reading)
         )
-    with load_grader(scoring) as grader:
+    with load_grader(scoring, skip_missing=True) as grader:
         scores = grader.score(conversation)
         loaded = {metric.metric.name: metric for metric in grader.scorer.metrics}
         changes = {
@@ -347,7 +347,11 @@ def explain(
     return Output(
         [*scores, *chain.from_iterable(changes.values())],
         chain(_scores_view(scores, texts), _changes_view(changes)),
-        DONE if not failed else UNUSABLE if failed == len(scores) else PARTIAL,
+        UNUSABLE
+        if failed and failed == len(scores)
+        else PARTIAL
+        if failed or grader.missing
+        else DONE,
     )
 
 

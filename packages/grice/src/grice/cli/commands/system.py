@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal
 
 from grice.cli.options import check_options, load_grader
 from grice.cli.output import DONE, UNMET, Output, listing, note, warn
-from grice.errors import LONGEST, InputError
+from grice.errors import LONGEST, InputError, ModelError
 from grice.tables import Lines, Table
 
 if TYPE_CHECKING:
@@ -29,26 +30,35 @@ def list(  # noqa: A001 - the name of the command
         metric (METRIC): describe this metric
     """
     from grice.metrics.declaration import find_metrics
-    from grice.models.loader import plugin_problems
+    from grice.models.loader import ModelLoader, plugin_problems
     from grice.readers import find_formats
+    from grice.scoring.loaded import missing_model
 
     registry = find_metrics(plugin)
     for problem in (*registry.problems, *plugin_problems(), *find_formats().problems):
         warn(problem)
     metrics = [registry.named(metric)] if metric else [*registry.metrics.values()]
+    missing = {}
+    with ModelLoader() as models:
+        for each in metrics:
+            with suppress(ModelError):  # the place of an endpoint, to be filled in
+                missing[each.name] = missing_model(each, models)
     rows = (
         {
             # Protocols are classes, of use to code alone.
             **{name: getattr(each, name) for name in each.__struct_fields__ if name != "protocols"},
             "function": f"{each.function.__module__}.{each.function.__name__}",
             "origin": registry.origins[each.name],
+            "missing": missing.get(each.name, ""),
         }
         for each in metrics
     )
-    return Output(rows, _metric_view(metrics[0]) if metric else _list_view(registry))
+    if metric:
+        return Output(rows, _metric_view(metrics[0], missing.get(metric, "")))
+    return Output(rows, _list_view(registry, [name for name in missing if missing[name]]))
 
 
-def _list_view(registry: Registry) -> View:
+def _list_view(registry: Registry, missing: Sequence[str]) -> View:
     from grice.metrics.baselines import SOURCE as TRIVIAL_SOURCE
     from grice.readers import find_formats
 
@@ -62,11 +72,13 @@ def _list_view(registry: Registry) -> View:
     ]
     yield Table(("metric", "judges", "measures", "from"), rows, words=4)
     yield Lines(["* runs by default; grice list METRIC shows details"])
+    if missing:
+        yield Lines([f"cannot run yet, a model is not on this machine: {', '.join(missing)}"])
     formats = [(name, known.summary) for name, known in find_formats().formats.items()]
     yield Table(("format", "description"), formats, words=2)
 
 
-def _metric_view(metric: Metric) -> View:
+def _metric_view(metric: Metric, missing: str) -> View:
     item = "each reply" if metric.judges == "response" else "each whole conversation"
     runs = "runs by default" if metric.default else f"runs with -m {metric.name}"
     yield Lines([f"{metric.name} (version {metric.version}): {metric.summary}"], style="bold")
@@ -75,6 +87,8 @@ def _metric_view(metric: Metric) -> View:
         f"{metric.neutral:g} with status abstained where there is nothing to judge; {runs}."
     )
     meaning = metric.description.partition("\nArgs:")[0].replace("``", "").strip()
+    if missing:
+        yield Lines([f"Cannot run yet: {missing}"], style="bold red", longest=LONGEST)
     yield Lines([facts, *meaning.split("\n\n"), f"Method: {metric.source}"], longest=LONGEST)
     lines = []
     for option in metric.options:
