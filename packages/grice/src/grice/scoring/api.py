@@ -25,7 +25,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypedDict, TypeVar
 import msgspec
 
 from grice.data import Conversation, Score, Turn
-from grice.errors import InputError, MissingModelError, RecordError, did_you_mean, excerpt, os_reason, plural
+from grice.errors import (
+    InputError,
+    MissingModelError,
+    RecordError,
+    did_you_mean,
+    excerpt,
+    os_reason,
+    plural,
+)
 from grice.files import config_folder, make_folder, write_text
 from grice.metrics.declaration import Registry, find_metrics
 from grice.models.loader import ModelLoader, default_workers
