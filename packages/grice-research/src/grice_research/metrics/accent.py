@@ -88,8 +88,7 @@ def parsed_events(text: str) -> tuple[str, str] | None:
         "embedder": ("sentence vectors",),
     },
     protocols={"embedder": Encoder},
-    setup="train two with `grice train accent` and `grice train comet`, and name all three with "
-    "--accent-extractor, --accent-comet and --accent-embedder; see docs/concepts/models.md",
+    setup="grice train accent and grice train comet make two of three; see docs/concepts/models.md",
     source="ACCENT (Ghazarian et al., Findings of ACL 2023).",
     neutral=NEUTRAL,
     example=Example(["What do you do?", "I got fired because I made a mistake."], 0.0, 1.0),

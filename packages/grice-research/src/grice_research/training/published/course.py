@@ -118,13 +118,13 @@ class Course:
         state = {
             "of": self._of, "step": self._step, "network": self._learner.network.state_dict(),
             "optimizer": self._optimizer.state_dict(), "random": self._torch.get_rng_state(),
-            "curve": [msgspec.to_builtins(point) for point in self._curve],
+            "curve": msgspec.to_builtins(self._curve),
         }  # fmt: skip
         path = self._folder / STATE
         new = path.with_suffix(".new")
         self._torch.save(state, new)
         os.replace(new, path)  # noqa: PTH105 - whole, or as it was
-        points = [msgspec.json.encode(point) + b"\n" for point in self._curve]
+        points = (msgspec.json.encode(point) + b"\n" for point in self._curve)
         write_lines(self._folder / CURVE, points)
 
     def _resume(self) -> None:
@@ -136,9 +136,8 @@ class Course:
             state = self._torch.load(path, map_location="cpu", weights_only=True)
             of = state["of"]
         except Exception as error:
-            raise ModelFolderError(
-                f"{path}: cannot be read: {error}; remove {self._folder}"
-            ) from error
+            told = f"{path}: cannot be read: {error}; remove {self._folder}"
+            raise ModelFolderError(told) from error
         if of != self._of:
             held = f"{self._folder}: holds a training with other data or hyper-parameters"
             raise InputError(f"{held}; give another --output, or remove that folder")
