@@ -1,12 +1,17 @@
-"""Views of results: lines and tables as data, which commands print."""
+"""Views of results: lines and tables as data, which commands and notebooks show."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from html import escape
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
+
+from grice.errors import InputError, excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from grice.data import Json
     from grice.stats.estimate import Estimate
 
     View: TypeAlias = Iterable["Lines | Table | str"]
@@ -28,6 +33,62 @@ class Table(NamedTuple):
     rows: Iterable[Sequence[str]]
     words: int = 1  # number of text columns, from the left; the others contain numbers
     dim: frozenset[int] = frozenset()  # indices of dimmed rows
+
+
+class Records:
+    """A result of records that prints as a table, in notebooks also as HTML."""
+
+    __slots__ = ()
+    SHOWN: ClassVar[tuple[str, ...]]  # columns that are printed
+    MOST, LONGEST = 20, 60  # rows that are printed, and characters of a cell
+
+    def summary(self) -> str:
+        """Return one line above the table."""
+        raise NotImplementedError
+
+    def to_rows(self) -> list[dict[str, Json]]:
+        """Return a flat record of each score or finding."""
+        raise NotImplementedError
+
+    def to_frame(self) -> Any:  # noqa: ANN401 - of a library that may not be installed
+        """Return :meth:`to_rows` as a data frame of pandas, else of polars.
+
+        Raises:
+            InputError: If neither is installed.
+        """
+        for library in ("pandas", "polars"):
+            try:
+                return import_module(library).DataFrame(self.to_rows())
+            except ImportError:
+                continue
+        raise InputError("a data frame needs pandas or polars: pip install pandas")
+
+    def _printed(self) -> tuple[list[list[str]], str]:
+        """Return the cells of the first rows, and a line on those left out."""
+        rows = self.to_rows()
+        cells = [[_cell(row[name]) for name in self.SHOWN] for row in rows[: self.MOST]]
+        return cells, f"… and {len(rows) - self.MOST:,} more" if len(rows) > self.MOST else ""
+
+    def __repr__(self) -> str:
+        cells, rest = self._printed()
+        table = [list(self.SHOWN), *cells] if cells else []
+        widths = [max(map(len, column)) for column in zip(*table, strict=True)][:-1]
+        lines = ["  ".join([*map(str.ljust, row, widths), row[-1]]).rstrip() for row in table]
+        return "\n".join([self.summary(), *lines, *filter(None, [rest])])
+
+    def _repr_html_(self) -> str:
+        cells, rest = self._printed()
+        head = "".join(f"<th>{name}</th>" for name in self.SHOWN)
+        body = "".join(
+            f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in cells
+        )
+        table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        return f"<p>{escape(self.summary())}</p>{table if cells else ''}<p>{rest}</p>"
+
+
+def _cell(value: Json) -> str:
+    text = f"{value:.3f}" if isinstance(value, float) else "" if value is None else str(value)
+    return excerpt(text, Records.LONGEST)
 
 
 def number(value: float | None, form: str = ".3f") -> str:

@@ -40,13 +40,47 @@ def test_several_conversations_may_be_of_any_kind():
 
 @pytest.mark.parametrize(("talk", "error", "words"), [
     ([{"role": "user", "content": 7}], RecordError, r"messages\[0\].*content.*expected text"),
-    ([{"role": "user", "content": "Hi"}, "Hello"], InputError, "found dict"),
-    ([{"name": "Ann"}], RecordError, r"turns\[0\].*missing"), ([[]], InputError, "found list"),
-    (3, InputError, "found int"), ("Hi", InputError, "a list of messages"),
+    ([{"role": "user", "content": "Hi"}, "Hello"], InputError, "found str"),
+    ([{"name": "Ann"}], InputError, "found name"), ([[]], InputError, "an empty list"),
+    (3, InputError, "found int"), ("Hi", InputError, "Hi: no such file.*list of messages"),
+    ({"role": "user", "content": "Hi"}, InputError, "object with messages.*found content, role"),
+    ({"messages": [{"role": "user", "content": object()}]}, InputError, "written as JSON"),
 ])  # fmt: skip
 def test_what_is_no_conversation_is_refused(talk, error, words):
     with pytest.raises(error, match=words):
         grice.score(talk, "log_length")
+    with pytest.raises(error):
+        grice.check(talk)
+
+
+@pytest.mark.parametrize(("talk", "name"), [
+    ({"messages": CHAT, "id": 3}, "3"), ([{"messages": CHAT}], "talk:1"),
+    ({"context": ["Is it far?"], "response": "No."}, "talk:1"),
+    ([CHAT[1], SimpleNamespace(model_dump=lambda: CHAT[2])], "talk"),  # as of the library openai
+])  # fmt: skip
+def test_objects_are_read_as_the_lines_of_a_file(talk, name):
+    assert grice.score(talk, "log_length")[0].conversation == name
+    assert grice.check(talk).conversations == 1
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_a_data_frame_is_read_as_a_file_with_its_columns_and_a_path_as_its_file(library, chat):
+    frame = pytest.importorskip(library)
+    make = frame.table if library == "pyarrow" else frame.DataFrame
+    rows = {
+        "ticket": [7, 8, 7],
+        "role": ["user", "assistant", "assistant"],
+        "note": [None, "a", None],
+    }
+    texts = {"content": ["Is it far?", "Dear {{name}},", None]}
+    [empty, field] = grice.check(make(rows | texts))
+    assert (empty.conversation, empty.turn, empty.code, field.code) == ("7", 1, "T101", "T105")
+    assert [row.value for row in grice.score(make({"messages": [CHAT]}), "turn_count")] == [2.0]
+    body = make(rows | {"body": ["a", "b c d", "e"]})
+    assert len(grice.score(body, "log_length", columns={"text": "body"})) == 2
+    with pytest.raises(InputError, match=r"the columns of this table are .*body.*columns="):
+        grice.check(body)
+    assert len(grice.score(str(chat), "log_length")) == 2600 == len(grice.score(chat, "log_length"))
 
 
 def test_results_show_themselves():
@@ -60,6 +94,12 @@ def test_results_show_themselves():
     assert (len(rows), rows[3]["turn"], rows[3]["signature"]) == (30, 3, "log_length:2")
     row = repr(grice.score(talk, "turn_count")).splitlines()[2]  # a score without a turn
     assert row.split()[:2] == ["<b>", "turn_count"]
+    page = scores._repr_html_()
+    assert (page.count("<tr>"), "<td>&lt;b&gt;</td>" in page, "<b>" in page) == (21, True, False)
+    found = grice.check(["Hi", "Dear {{name}},"])
+    assert str(found).splitlines()[0] == "1 finding in 1 reply of 1 conversation"
+    assert [row["quotes"] for row in found.to_rows()] == ["{{name}}"]
+    assert str(grice.check(["Hi", "Hello."])) == "no findings in 1 reply of 1 conversation"
 
 
 def test_a_frame_is_of_a_library_that_is_there(monkeypatch):

@@ -18,13 +18,14 @@ from grice.errors import InputError, RecordError, os_reason, plural
 from grice.readers import read
 from grice.scoring.api import conversations_of
 from grice.scoring.loaded import judged_turns
+from grice.tables import Records
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from grice.data import Conversation
+    from grice.data import Conversation, Json
     from grice.detectors.rules import Rule
-    from grice.scoring.api import Talk
+    from grice.scoring.api import Source
 
 NEARLY_ALL, FEWEST = 0.8, 10
 """Share of all replies, and their number, from which on a finding is listed once."""
@@ -47,8 +48,10 @@ class RuleCount(msgspec.Struct, frozen=True):
     high: float | None
 
 
-class Check(msgspec.Struct, frozen=True):
+class Check(Records, msgspec.Struct, frozen=True):
     """Findings in conversations, and how often each rule that ran found something.
+
+    Iteration yields the findings; ``to_frame()`` returns them as a data frame.
 
     Attributes:
         grice: Version that made it.
@@ -65,6 +68,26 @@ class Check(msgspec.Struct, frozen=True):
     known: int = 0
     skipped: int = 0
     problems: tuple[str, ...] = ()
+
+    SHOWN = ("conversation", "turn", "code", "rule", "severity", "message")
+
+    def __iter__(self) -> Iterator[Finding]:
+        return iter(self.findings)
+
+    def summary(self) -> str:
+        """Return one line on how much was found in what."""
+        found = plural(self.count, "finding") if self.count else "no findings"
+        replies = plural(self.replies, "reply", "replies")
+        return f"{found} in {replies} of {plural(self.conversations, 'conversation')}"
+
+    def to_rows(self) -> list[dict[str, Json]]:
+        """Return a flat record of each listed finding, its quotes joined by blanks."""
+        columns = (*self.SHOWN, "confidence", "file")
+        return [
+            {name: getattr(finding, name) for name in columns}
+            | {"quotes": " ".join(finding.quotes)}
+            for finding in self.findings
+        ]
 
     @property
     def count(self) -> int:
@@ -150,7 +173,7 @@ class Checker:
 
 
 def check(
-    *sources: str | Path | Talk | Iterable[Talk],
+    *sources: Source,
     select: Sequence[str] = (),
     ignore: Sequence[str] = (),
     min_confidence: float | None = None,
@@ -177,6 +200,10 @@ def check(
     >>> talk = ["Where is my parcel?", "Dear {{name}}, it is on its way."]
     >>> [(finding.code, finding.quotes) for finding in grice.check(talk).findings]
     [('T105', ('{{name}}',))]
+    >>> grice.check({"messages": [{"role": "assistant", "content": "Dear {{name}},"}]})
+    1 finding in 1 reply of 1 conversation
+    conversation  turn  code  rule              severity  message
+    talk:1        0     T105  template-left-in  error     a template field is not filled in
     """
     old = read_baseline(baseline) if isinstance(baseline, (str, Path)) else baseline
     rules = selected(ALL, select, ignore, min_confidence)
@@ -188,7 +215,7 @@ def check(
                 for record in reading:
                     checker.add(record, reading.name)
             else:
-                for talk in conversations_of(source):
+                for talk in conversations_of(source, columns):
                     checker.add(talk)
     return checker.check()
 

@@ -20,7 +20,7 @@ from grice.readers._reading import (
 )
 from grice.readers.layouts import from_objects, from_record
 from grice.readers.messages import from_messages
-from grice.readers.table import check_arrow, from_table
+from grice.readers.table import check_arrow, from_frame, from_table
 
 __all__ = [
     "Format",
@@ -32,6 +32,7 @@ __all__ = [
     "find_conversation",
     "find_formats",
     "from_file",
+    "from_frame",
     "from_logs",
     "from_messages",
     "from_objects",

@@ -226,7 +226,7 @@ def expect(value: object, type_: type[Item], expected: str, field: str | None = 
 
 
 def field_names(record: Mapping[str, object]) -> str:
-    return ", ".join(sorted(record)[:8]) or "no field"
+    return ", ".join(sorted(map(str, record))[:8]) or "no field"
 
 
 def decode(data: bytes) -> Any:  # noqa: ANN401 - any JSON value

@@ -26,11 +26,21 @@ from msgspec.structs import replace
 from grice.data import Conversation
 from grice.errors import InputError, RecordError, os_reason, redacted
 from grice.files import files_under, is_folder, is_url, open_url
-from grice.readers._formats import LONGEST_LINE, FieldError, Found, Line, named, recognise
-from grice.readers.table import check_parts
+from grice.readers._formats import (
+    LONGEST_LINE,
+    SURE_ENOUGH,
+    FieldError,
+    Found,
+    Line,
+    best_format,
+    field_names,
+    named,
+    recognise,
+)
+from grice.readers.table import LOOK_AT, check_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from grice.readers._formats import Format
 
@@ -363,10 +373,23 @@ def from_file(reading: Reading) -> Iterator[Found]:
             yield record
 
 
-def from_logs(records: Iterable[Mapping[str, Any]], form: str, name: str) -> list[Found]:
-    """Return the conversations of objects in the layout of a format of JSON lines."""
-    lines = starmap(Line, enumerate(map(msgspec.json.encode, records), 1))
-    return list(named(form).read(lines, name))
+def from_logs(records: Sequence[Mapping[str, Any]], form: str | None, name: str) -> list[Found]:
+    """Return the conversations of objects in the layout of a format of JSON lines.
+
+    Without ``form`` it is recognised; InputError if it is not, or a value is none of JSON.
+    """
+    try:
+        lines = [msgspec.json.encode(dict(record)) for record in records]
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name}: a value cannot be written as JSON: {error}") from None
+    sure, best = best_format(b"\n".join(lines[:LOOK_AT]))
+    if form is None and sure < SURE_ENOUGH:
+        raise InputError(
+            f"{name}: expected an object with messages or turns, or with a response and its "
+            f"context or question; found {field_names(dict(next(iter(records))))}"
+        )
+    chosen = named(form) if form else best
+    return list(chosen.read(starmap(Line, enumerate(lines, 1)), name))
 
 
 def find_conversation(

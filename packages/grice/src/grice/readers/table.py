@@ -371,6 +371,42 @@ def from_table(table: pyarrow.Table, columns: Columns | None = None) -> TableRea
     return _read_rows(rows, form, header, "table", columns)
 
 
+def from_frame(frame: Any, columns: Columns | None = None) -> Iterator[Found]:  # noqa: ANN401
+    """Return the conversations of a data frame of pandas or polars, or of an Arrow table.
+
+    Its columns are as in a CSV file, or one holds lists of messages; ``columns`` are as of
+    :func:`grice.read`. InputError if it is no frame, or its columns are not understood.
+    """
+    columns = columns or {}
+    if hasattr(frame, "to_batches"):
+        return from_table(frame, columns).records
+    if hasattr(frame, "iter_rows"):  # polars
+        cells = frame.iter_rows()
+    elif hasattr(frame, "itertuples"):
+        cells = frame.astype(object).where(frame.notna(), None).itertuples(index=False, name=None)
+    else:
+        raise InputError(
+            f"expected a data frame of pandas or polars, or an Arrow table; found "
+            f"{type(frame).__name__}; collect a lazy one first"
+        )
+    rows = [Row(number, list(map(_plain_value, row))) for number, row in enumerate(cells, 1)]
+    header = Header(list(map(str, frame.columns)), columns)
+    form = _layout(rows[:LOOK_AT], header, columns)
+    if form is None and header.is_grouped and header.group is not None:
+        order: dict[object, int] = {}
+        group = header.group
+        rows.sort(key=lambda row: order.setdefault(str(row.cells[group]), len(order)))
+    return _read_rows(rows, form, header, "frame", columns).records
+
+
+def _plain_value(value: Any) -> Any:  # noqa: ANN401 - a cell of any library
+    """Return a value of numpy or pandas as one of Python."""
+    for method in ("tolist", "isoformat"):
+        if hasattr(value, method):
+            return getattr(value, method)()
+    return value
+
+
 def _read_arrow(lines: Input, name: str, columns: Columns | None = None) -> Iterator[Found]:
     check_arrow()
     columns = columns or {}

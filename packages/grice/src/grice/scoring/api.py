@@ -16,8 +16,8 @@ A preset is a TOML file:
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
-from importlib import import_module, resources
+from collections.abc import Iterable, Mapping
+from importlib import resources
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypedDict, TypeVar
@@ -40,9 +40,10 @@ from grice.models.loader import ModelLoader, default_workers
 from grice.scoring.loaded import load_metric, missing_model, responses
 from grice.scoring.run import WINDOW_RECORDS
 from grice.scoring.summary import SMALL as SMALL
+from grice.tables import Records
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Sequence
     from typing import Unpack
 
     from grice.data import Json
@@ -53,15 +54,15 @@ if TYPE_CHECKING:
     from grice.scoring.loaded import LoadedMetric, ScoreColumn
 
     Options: TypeAlias = dict[str, dict[str, str | int | float]]
-    Talk: TypeAlias = Conversation | Sequence[str] | Sequence[Mapping[str, Any]]
+    Talk: TypeAlias = Conversation | Sequence[str] | Sequence[Mapping[str, Any]] | Mapping[str, Any]
+    Frame: TypeAlias = Any  # of pandas, polars or pyarrow
+    Source: TypeAlias = Talk | Iterable[Talk] | str | Path | Frame
 
 LARGE = "large"  # name of the preset that finds most
 CONFIG, ENDPOINT, MODEL = "config.toml", "openai:", "model:"
 JUDGE_SCHEMES = (ENDPOINT, MODEL, "file:")  # of references that stand in the place of a preset
 T = TypeVar("T")
-SHOWN = 20
-COLUMNS = ("conversation", "turn", "metric", "value", "status", "reason")
-LONGEST = 60
+LONGEST = 60  # characters that a message quotes
 
 
 class Settings(TypedDict, total=False):
@@ -99,42 +100,22 @@ class Settings(TypedDict, total=False):
     skip_missing: bool
 
 
-class Scores(list[Score]):
+class Scores(Records, list[Score]):
     """A list of scores, in the order of the conversations and their turns."""
+
+    SHOWN = ("conversation", "turn", "metric", "value", "status", "reason")
+
+    def summary(self) -> str:
+        """Return how many scores there are."""
+        return plural(len(self), "score")
 
     def to_rows(self) -> list[dict[str, Json]]:
         """Return a flat record of each score, its flags joined by blanks, without evidence."""
-        columns = (*COLUMNS, "signature")
+        columns = (*self.SHOWN, "signature")
         return [
             {name: getattr(score, name) for name in columns} | {"flags": " ".join(score.flags)}
             for score in self
         ]
-
-    def to_frame(self) -> Any:  # noqa: ANN401 - of a library that may not be installed
-        """Return :meth:`to_rows` as a data frame of pandas, else of polars.
-
-        Raises:
-            InputError: If neither is installed.
-        """
-        for library in ("pandas", "polars"):
-            try:
-                return import_module(library).DataFrame(self.to_rows())
-            except ImportError:
-                continue
-        raise InputError("a data frame needs pandas or polars: pip install pandas")
-
-    def __repr__(self) -> str:
-        rows = [COLUMNS]
-        for score in self[:SHOWN]:
-            turn = "" if score.turn is None else str(score.turn)
-            value = "–" if score.value is None else f"{score.value:.3f}"
-            reason = excerpt(score.reason or "", LONGEST)
-            rows.append((score.conversation, turn, score.metric, value, score.status, reason))
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)][:-1]
-        lines = ["  ".join([*map(str.ljust, row, widths), row[-1]]).rstrip() for row in rows]
-        if len(self) > SHOWN:
-            lines.append(f"… and {len(self) - SHOWN:,} more")
-        return "\n".join([plural(len(self), "score"), *lines])
 
 
 class Scorer(NamedTuple):
@@ -201,7 +182,7 @@ class Grader:
         """Requests and tokens sent to endpoints so far, a record for each of their models."""
         return self._models.usage
 
-    def score(self, talk: Talk | Iterable[Talk]) -> Scores:
+    def score(self, talk: Source, columns: Mapping[str, str] | None = None) -> Scores:
         """Return the scores of a conversation, or of several; see :func:`score`.
 
         Raises:
@@ -211,7 +192,7 @@ class Grader:
         """
         if self._closed:
             raise InputError("this grader is closed; score inside of `with grice.load(…)`")
-        conversations = conversations_of(talk)
+        conversations = conversations_of(talk, columns)
         scores = Scores()
         for start in range(0, len(conversations), WINDOW_RECORDS):
             for group in self.scorer.score(conversations[start : start + WINDOW_RECORDS]):
@@ -300,13 +281,22 @@ def load_from(
     return Grader(scorer, models, missing)
 
 
-def score(talk: Talk | Iterable[Talk], *names: str, **settings: Unpack[Settings]) -> Scores:
+def score(
+    talk: Source,
+    *names: str,
+    columns: Mapping[str, str] | None = None,
+    **settings: Unpack[Settings],
+) -> Scores:
     """Return the scores of a conversation, or of several.
 
     Args:
-        talk: A :class:`grice.Conversation`, a list of messages with ``role`` and ``content``, or a
-            list of strings said by two speakers in turn, of which the last is judged; or several.
+        talk: A list of messages with ``role`` and ``content``; an object with ``messages``, or of
+            another layout that files may have; a list of strings said by two speakers in turn, of
+            which the last is judged; a :class:`grice.Conversation`; or several of them. Also a data
+            frame of pandas or polars, or an Arrow table, with columns as in a CSV file; or the path
+            of a file, whose scores are all held: :func:`grice.score_files` streams.
         names: Names of metrics; without any, those that ``grice score`` runs.
+        columns: Names of the columns of a table, as of :func:`grice.read`.
         settings: See :func:`load`.
 
     >>> import grice
@@ -319,45 +309,88 @@ def score(talk: Talk | Iterable[Talk], *names: str, **settings: Unpack[Settings]
     1 score
     conversation  turn  metric      value  status  reason
     talk          1     log_length  0.693  ok
+    >>> scores = grice.score([{"messages": [question, answer]}], "log_length", "turn_count")
+    >>> [(score.metric, score.turn) for score in scores]
+    [('log_length', 1), ('turn_count', None)]
     """
     with load(*names, **settings) as grader:
-        return grader.score(talk)
+        return grader.score(talk, columns)
 
 
-def conversations_of(talk: Talk | Iterable[Talk]) -> list[Conversation]:
-    """Return the conversations that :func:`score` takes in any of its forms."""
-    if isinstance(talk, Conversation):
-        return [talk]
-    if isinstance(talk, str):
-        raise InputError(
-            "a single string is not a conversation: give its turns as a list of strings, the reply "
-            "last, a list of messages, or a grice.Conversation"
-        )
-    try:
-        items: list[object] = list(talk)
-    except TypeError:
-        raise InputError(f"conversations are needed, found {type(talk).__name__}") from None
-    if items and any(all(isinstance(item, kind) for item in items) for kind in (str, Mapping)):
-        return [_conversation(items, "talk")]
-    return [_conversation(item, f"talk {place}") for place, item in enumerate(items, 1)]
+def conversations_of(talk: Source, columns: Mapping[str, str] | None = None) -> list[Conversation]:
+    """Return the conversations of anything that :func:`score` and :func:`grice.check` take.
+
+    Raises:
+        RecordError: For a record, message or row that cannot be used.
+        InputError: For anything else that holds no conversations.
+    """
+    if isinstance(talk, (str, Path)):
+        from grice.readers import read
+
+        if not Path(talk).exists():
+            raise InputError(
+                f"{excerpt(str(talk), LONGEST)}: no such file; a single string is the path of a "
+                "file: give the turns of a conversation as a list of strings, the reply last, or "
+                "as a list of messages"
+            )
+        with read(talk, columns=columns) as reading:
+            return [_conversation(record) for record in reading]
+    return _conversations(talk, "talk", columns)
 
 
-def _conversation(item: object, name: str) -> Conversation:
-    if isinstance(item, Conversation):
-        return item
-    if isinstance(item, RecordError):  # as reading a file gives them among conversations
-        raise item
-    if isinstance(item, (list, tuple)) and item:
-        if all(isinstance(said, str) for said in item):
-            turns = tuple(Turn("AB"[i % 2], text) for i, text in enumerate(item))
-            return Conversation(name, turns, targets=(len(turns) - 1,))
-        if all(isinstance(said, Mapping) for said in item):
+def _conversations(
+    talk: object, name: str, columns: Mapping[str, str] | None
+) -> list[Conversation]:
+    if isinstance(talk, (Conversation, RecordError)):
+        return [_conversation(talk)]
+    if isinstance(talk, Mapping):
+        return _of_records([talk], name)
+    if isinstance(talk, (list, tuple)) and talk:
+        if all(isinstance(said, str) for said in talk):
+            turns = tuple(Turn("AB"[i % 2], text) for i, text in enumerate(talk))
+            return [Conversation(name, turns, targets=(len(turns) - 1,))]
+        # Libraries of LLM APIs return messages as objects.
+        said = [item.model_dump() if hasattr(item, "model_dump") else item for item in talk]
+        objects = [item for item in said if isinstance(item, Mapping)]
+        if any("role" in item or "speaker" in item for item in objects):
             from grice.readers import from_objects
 
-            return from_objects(item, name)
-    raise InputError(
-        "a conversation is a grice.Conversation, a list of strings, or a list of messages with "
-        f"role and content; found {type(item).__name__}"
+            return [from_objects(said, name)]
+        if len(objects) == len(talk):
+            return _of_records(objects, name)
+    if hasattr(type(talk), "columns"):
+        from grice.readers import from_frame
+
+        return [_conversation(record) for record in from_frame(talk, columns)]
+    if isinstance(talk, (str, bytes)) or not isinstance(talk, Iterable) or hasattr(talk, "dtype"):
+        raise _no_conversation(type(talk).__name__)
+    items = list(talk)
+    if not items and name != "talk":
+        raise _no_conversation(f"an empty {type(talk).__name__}")
+    return [
+        each
+        for place, item in enumerate(items, 1)
+        for each in _conversations(item, f"{name} {place}", columns)
+    ]
+
+
+def _of_records(records: Sequence[Mapping[str, Any]], name: str) -> list[Conversation]:
+    """Return the conversations of objects in any layout of JSON lines."""
+    from grice.readers import from_logs
+
+    return [_conversation(record) for record in from_logs(records, None, name)]
+
+
+def _conversation(record: Conversation | RecordError) -> Conversation:
+    if isinstance(record, RecordError):
+        raise record
+    return record
+
+
+def _no_conversation(found: str) -> InputError:
+    return InputError(
+        f"expected a list of messages with role and content, an object with messages, a list of "
+        f"strings, a grice.Conversation, a data frame, a path, or several of them; found {found}"
     )
 
 

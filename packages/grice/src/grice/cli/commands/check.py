@@ -115,10 +115,7 @@ def _view(result: Check) -> View:
         yield "\n"
         columns = ("rule", "", "findings", "conversations", "measured precision")
         yield Table(columns, rows, words=2)
-    found = plural(result.count, "finding") if result.count else "no findings"
-    replies = plural(result.replies, "reply", "replies")
-    where = f"{replies} of {plural(result.conversations, 'conversation')}"
-    yield Lines([f"{found} in {where}, by {plural(len(result.rules), 'rule')}"], style="bold")
+    yield Lines([f"{result.summary()}, by {plural(len(result.rules), 'rule')}"], style="bold")
     if result.known:
         yield Lines([f"not listed: {plural(result.known, 'finding')} of the baseline"])
 
