@@ -102,15 +102,6 @@ def test_an_option_of_a_metric_that_is_not_asked_for_is_refused(talks, capsys):
     assert main(["score", "talks.jsonl", "-m", "log_length"]) == 0, "a file is for all runs"
 
 
-@pytest.mark.parametrize(
-    "words",
-    [["--quiet", "models", "list"], ["models", "--quiet", "list"], ["models", "list", "--quiet"],
-     ["kb", "find", "tea", "-q"]],
-)  # fmt: skip
-def test_quiet_stands_before_or_behind_any_command_and_action(talks, capsys, words):
-    assert (main(words), capsys.readouterr().err) == (0, "")
-
-
 def test_a_dash_is_standard_output_in_every_command(talks, capfdbinary):
     for command in ("score talks.jsonl -m log_length", "perturb talks.jsonl --kind turn-order"):
         assert main([*command.split(), "-q"]) == 0

@@ -4,12 +4,10 @@ import io
 import json
 import re
 import sys
-from contextlib import contextmanager
 
 import pytest
 
 from grice.cli import main, output
-from grice.progress import track, watched
 
 
 class Terminal(io.StringIO):
@@ -87,26 +85,3 @@ def test_long_commands_show_their_progress(chat, terminal, tmp_path, words, unit
         assert "%" not in shown
     else:
         assert re.search(rf"[\d,]+ {unit} .*\d+% [-\d]+:[-\d]+:[-\d]+", shown), shown
-
-
-def test_work_within_work_is_not_told_and_what_ends_early_is_taken_away():
-    heard = []
-
-    @contextmanager
-    def watcher(unit, total, part):
-        heard.append((unit, total))
-        try:
-            yield lambda done: heard.append((done, part and part()))
-        finally:
-            heard.append("end")
-
-    with watched(watcher):
-        for window in track(["ab", "c"], "letters", 3, len, lambda: 0.5):
-            assert list(track(window, "inner")) == list(window)
-        outer = track("xyz", "rest")
-        next(outer)
-        outer.close()
-        assert next(track("a", "again")) == "a"
-    assert list(track("quiet", "letters")) == list("quiet")
-    assert heard == [("letters", 3), (2, 0.5), (1, 0.5), "end", ("rest", None), "end",
-                     ("again", None), "end"]  # fmt: skip

@@ -2,7 +2,6 @@
 
 import json
 import logging
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -75,7 +74,10 @@ def test_a_data_frame_is_read_as_a_file_with_its_columns_and_a_path_as_its_file(
     texts = {"content": ["Is it far?", "Dear {{name}},", None]}
     [empty, field] = grice.check(make(rows | texts))
     assert (empty.conversation, empty.turn, empty.code, field.code) == ("7", 1, "T101", "T105")
-    assert [row.value for row in grice.score(make({"messages": [CHAT]}), "turn_count")] == [2.0]
+    scores = grice.score(make({"messages": [CHAT]}), "turn_count")
+    assert [score.value for score in scores] == [2.0]
+    if library == "pandas":
+        assert list(scores.to_frame()["metric"]) == ["turn_count"]
     body = make(rows | {"body": ["a", "b c d", "e"]})
     assert len(grice.score(body, "log_length", columns={"text": "body"})) == 2
     with pytest.raises(InputError, match=r"the columns of this table are .*body.*columns="):
@@ -100,16 +102,6 @@ def test_results_show_themselves():
     assert str(found).splitlines()[0] == "1 finding in 1 reply of 1 conversation"
     assert [row["quotes"] for row in found.to_rows()] == ["{{name}}"]
     assert str(grice.check(["Hi", "Hello."])) == "no findings in 1 reply of 1 conversation"
-
-
-def test_a_frame_is_of_a_library_that_is_there(monkeypatch):
-    scores = grice.score(CHAT, "log_length")
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    monkeypatch.setitem(sys.modules, "polars", None)
-    with pytest.raises(InputError, match="pip install pandas"):
-        scores.to_frame()
-    monkeypatch.setitem(sys.modules, "polars", SimpleNamespace(DataFrame=list))
-    assert scores.to_frame() == scores.to_rows()
 
 
 def test_a_closed_grader_scores_nothing():
