@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Mapping
 from functools import cache
 from importlib import metadata, resources
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from grice.errors import InputError
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 OWN = "grice"
 

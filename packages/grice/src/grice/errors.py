@@ -19,13 +19,11 @@ from __future__ import annotations
 import os
 import re
 from base64 import b64encode
+from collections.abc import Iterable
 from difflib import get_close_matches
 from functools import cache, partial
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from typing import Any
 
 LONGEST = 10_000
 QUOTED = 500

@@ -18,14 +18,12 @@ import re
 import stat
 import sys
 import tempfile
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 from grice.errors import GriceError, InputError, OutputError, excerpt, os_reason
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
 NONBLOCK = getattr(os, "O_NONBLOCK", 0)

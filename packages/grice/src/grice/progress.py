@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from contextlib import AbstractContextManager
-
-    Advance: TypeAlias = Callable[[int], None]
-    Part: TypeAlias = Callable[[], float]
-    Watcher: TypeAlias = Callable[[str, int | None, Part | None], AbstractContextManager[Advance]]
-    """Open a progress report on ``units`` of work, if known; ``part`` is the finished share."""
+Advance: TypeAlias = Callable[[int], None]
+Part: TypeAlias = Callable[[], float]
+Watcher: TypeAlias = Callable[[str, int | None, Part | None], AbstractContextManager[Advance]]
+"""Open a progress report on ``units`` of work, if known; ``part`` is the finished share."""
 
 Item = TypeVar("Item")
 WATCHER: ContextVar[Watcher | None] = ContextVar("watcher", default=None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from html import escape
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
@@ -9,12 +10,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias
 from grice.errors import InputError, excerpt
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from grice.data import Json
     from grice.stats.estimate import Estimate
 
-    View: TypeAlias = Iterable["Lines | Table | str"]
+View: TypeAlias = Iterable["Lines | Table | str"]
 
 
 class Lines(NamedTuple):

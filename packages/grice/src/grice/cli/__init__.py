@@ -11,6 +11,7 @@ import errno
 import os
 import sys
 import warnings
+from collections.abc import Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -41,7 +42,6 @@ from grice.progress import watched
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping, Sequence
 
 __all__ = ["command_parser", "find_commands", "main"]
 

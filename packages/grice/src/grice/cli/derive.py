@@ -21,6 +21,7 @@ import argparse
 import ast
 import inspect
 import re
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
 from functools import partial
@@ -32,8 +33,6 @@ from grice.errors import InputError, did_you_mean
 from grice.files import is_url
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     from grice.metrics.declaration import Metric, Registry
 
 Count: TypeAlias = int  # an integer of 1 or more

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import os
+from argparse import Namespace
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
-from grice.cli.derive import Scoring, metric_options, names
+from grice.cli.derive import Input, Scoring, metric_options, names
 from grice.cli.output import INVOCATION, note, warn
-from grice.errors import InputError, MetricError, OutputError
+from grice.errors import InputError, MetricError, OutputError, RecordError
 from grice.files import cache_folder, make_folder, state_folder
 
 if TYPE_CHECKING:
-    from argparse import Namespace
-    from collections.abc import Collection, Iterable, Iterator, Sequence
-
-    from grice.cli.derive import Input
     from grice.data import Conversation
-    from grice.errors import RecordError
     from grice.models.endpoint import ClientOptions
     from grice.models.loader import ModelLoader
     from grice.readers import Reading

@@ -8,23 +8,20 @@ import os
 import shlex
 import sys
 import time
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 from grice.errors import LONGEST, excerpt, redacted, shortened
-from grice.tables import Lines, Table
+from grice.tables import Lines, Table, View
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-    from typing import TextIO
-
     from rich.console import Console
     from rich.progress import Progress
 
     from grice.progress import Advance, Part, Watcher
-    from grice.tables import View
 
 DONE, UNMET, UNUSABLE, FAULT, PARTIAL, INTERRUPTED = 0, 1, 2, 3, 4, 130
 MEANINGS = {

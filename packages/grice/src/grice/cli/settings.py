@@ -22,6 +22,7 @@ from __future__ import annotations
 import os
 import re
 import stat
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -31,7 +32,6 @@ from grice.files import config_folder, is_url
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Collection, Iterator, Sequence
 
 OWN, PROJECT = "grice.toml", "pyproject.toml"
 ALLOWED = frozenset({

@@ -7,22 +7,29 @@ a span indicate relations of events. Rules extract them here.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
 from grice.text import wordlists as en
-from grice.text.events import Event, Mention, feels, reaction, read_event, written_out
+from grice.text.events import (
+    Event,
+    Mention,
+    Party,
+    Speaker,
+    feels,
+    reaction,
+    read_event,
+    written_out,
+)
 from grice.text.lexicon import base_form, is_adjective, is_inflected, is_noun, is_past, is_verb
 from grice.text.tokens import SENTENCE_END, SHORT_FORMS
 from grice.text.wordlists import words_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from grice.models.protocols import TaggedSpan
-    from grice.text.events import Party, Speaker
 
 Turn: TypeAlias = Literal["reply", "previous"]
 

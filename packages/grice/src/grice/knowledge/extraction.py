@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Sequence
 from itertools import chain, permutations
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import msgspec
@@ -28,27 +30,22 @@ from grice.knowledge.events import (
     event_mentions,
 )
 from grice.knowledge.schema import RELATIONS
-from grice.models.loader import Settings, encoder_reference, model_type
+from grice.models.loader import ModelLoader, Settings, encoder_reference, model_type
 from grice.models.mlp import Columns
 from grice.numeric import sigmoid
 from grice.text import wordlists as en
-from grice.text.events import Mention, triple_texts
+from grice.text.events import Mention, PersonName, Speaker, triple_texts
 from grice.text.language import unreadable
 from grice.text.lexicon import base_form, is_verb, look_up, present
 from grice.text.tokens import UNICODE_LETTERS
 from grice.text.wordlists import words_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
     from numpy.typing import NDArray
 
     from grice.models.folder import ModelFolder
-    from grice.models.loader import ModelLoader
     from grice.models.spans import SpanHead
     from grice.numeric import Array
-    from grice.text.events import PersonName, Speaker
 
 TripleKind: TypeAlias = Literal["single", "pair"]
 """``single``: both events are in the reply; ``pair``: one in the reply, one before it."""

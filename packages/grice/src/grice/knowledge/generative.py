@@ -7,24 +7,20 @@ and continues any event and relation.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from grice.data import KnownTail
-from grice.knowledge.schema import COPULA, WISH, load_schema
-from grice.models.loader import Settings, model_type, read_settings
+from grice.data import KnownTail, Triple
+from grice.knowledge.schema import COPULA, WISH, Relation, Schema, load_schema
+from grice.models.loader import ModelLoader, Settings, model_type, read_settings
 from grice.numeric import sigmoid
 from grice.text.tokens import PLAIN_WORDS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from grice.data import Triple
-    from grice.knowledge.schema import Relation, Schema
     from grice.models.embedded import EmbeddedGenerator
     from grice.models.folder import ModelFolder
-    from grice.models.loader import ModelLoader
     from grice.models.protocols import Generated
 
 NOTHING, UNKNOWN, START, END_OF_TEXT = "<pad>", "<unk>", "<s>", "</s>"

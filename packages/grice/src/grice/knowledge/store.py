@@ -12,6 +12,7 @@ import json
 import re
 import sqlite3
 from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
@@ -23,21 +24,16 @@ import numpy as np
 
 from grice.data import KnownTail, Triple
 from grice.errors import InputError, ModelFolderError, RecordError, os_reason
-from grice.knowledge.schema import head_text, load_schema, tail_text
+from grice.knowledge.schema import Schema, head_text, load_schema, tail_text
 from grice.models.folder import ModelFolder
-from grice.models.loader import Settings, model_type, read_settings
+from grice.models.loader import ModelLoader, Settings, model_type, read_settings
 from grice.models.mlp import single_threaded
-from grice.models.protocols import Encoder, encode_distinct
+from grice.models.protocols import Encoder, Vector, encode_distinct
 from grice.numeric import unit_dot
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from numpy.typing import NDArray
 
-    from grice.knowledge.schema import Schema
-    from grice.models.loader import ModelLoader
-    from grice.models.protocols import Vector
     from grice.numeric import Array
 
 QUERIES = 64  # queries compared at once

@@ -6,18 +6,15 @@ They are declared as metrics, so that every table can contain them as rows.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from grice.data import Conversation, FeatureEvidence, Judgement, Response
 from grice.metrics.declaration import Example, metric
 from grice.models.protocols import Encoder, encode_distinct
 from grice.readers.roles import user_turns
 from grice.text.tokens import WORDS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 SOURCE = "A trivial baseline."
 baseline = partial(metric, source=SOURCE, neutral=0.0)

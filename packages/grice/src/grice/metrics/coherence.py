@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
-from grice.data import Judgement, TurnEvidence
+from grice.data import Conversation, Judgement, Turn, TurnEvidence
 from grice.metrics.common import flag_truncated
 from grice.metrics.declaration import Example, metric
 from grice.models.protocols import Dialogue, DialogueClassifier
 from grice.text.language import other_language, unreadable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from grice.data import Conversation, Turn
 
 NEUTRAL = 0.5
 SHOWN = 3  # number of the least coherent turns in the evidence

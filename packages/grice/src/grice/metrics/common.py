@@ -5,20 +5,17 @@ from __future__ import annotations
 import math
 import re
 from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import compress
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from msgspec.structs import replace
 
-from grice.data import FeatureEvidence, Judgement, Span
-from grice.models.protocols import JointReader
+from grice.data import FeatureEvidence, Judgement, Response, Span, Turn
+from grice.models.protocols import JointReader, Reader
 from grice.text.language import other_language, unreadable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from grice.data import Response, Turn
-    from grice.models.protocols import Reader
     from grice.text.content import Stretch
 
 Item = TypeVar("Item")

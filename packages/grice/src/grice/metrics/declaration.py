@@ -29,6 +29,7 @@ import inspect
 import pkgutil
 import re
 import typing
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial, wraps
 from pathlib import Path
@@ -38,14 +39,11 @@ import msgspec
 from msgspec.structs import replace
 
 from grice import distributions
-from grice.data import Conversation, Turn
+from grice.data import Conversation, Json, Judgement, Turn
 from grice.errors import MetricError, did_you_mean
 from grice.metrics.common import score_or_abstain
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from grice.data import Json, Judgement
     from grice.models.protocols import Reader
 
 Count: TypeAlias = Annotated[int, msgspec.Meta(ge=1)]

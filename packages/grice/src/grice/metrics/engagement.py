@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from grice.data import FeatureEvidence, Judgement
+from grice.data import FeatureEvidence, Judgement, Response
 from grice.metrics.common import flag_truncated, repeated_share, unscorable_reply
 from grice.metrics.declaration import Example, metric
 from grice.models.protocols import Pair
@@ -13,9 +14,6 @@ from grice.text.content import novelty
 from grice.text.language import unreadable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from grice.data import Response
     from grice.models.reply_head import Explained, ReplyHead
 
 NEUTRAL = 0.5

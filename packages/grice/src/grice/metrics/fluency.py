@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
-from grice.data import FeatureEvidence, Judgement
+from grice.data import FeatureEvidence, Judgement, Response
 from grice.metrics.common import probability, unsupported_reply, word_features
 from grice.metrics.declaration import Example, metric
 from grice.models.ranker import FluencyModel
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from grice.data import Response
 
 NEUTRAL = 0.5
 WEIGHT, SHIFT = -2.09, 0.71

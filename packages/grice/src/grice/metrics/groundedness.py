@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from textwrap import wrap
-from typing import TYPE_CHECKING
 
-from grice.data import Judgement
+from grice.data import Judgement, Response
 from grice.errors import shortened
 from grice.metrics.common import feature_at, flag_truncated, unscorable_reply
 from grice.metrics.declaration import Example, metric
@@ -22,11 +22,6 @@ from grice.text.content import Stretch, content_words, sentences
 from grice.text.language import unreadable
 from grice.text.lexicon import base_form
 from grice.text.tokens import PLAIN_WORDS_AND_NUMBERS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from grice.data import Response
 
 NEUTRAL = 1.0  # value of a reply without claims, or without a source
 SHOWN = 8  # words shown as evidence

@@ -8,23 +8,18 @@ another message, or hide.
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
-from grice.data import Conversation, FeatureEvidence, Judgement, Response
+from grice.data import Conversation, FeatureEvidence, Json, Judgement, Response, Turn
 from grice.errors import shortened
 from grice.metrics.common import empty_reply, flag_truncated, score_or_abstain
-from grice.metrics.declaration import Example, metric
+from grice.metrics.declaration import Count, Example, Metric, metric
 from grice.models.protocols import Chat, ChatRequest, Message, RubricJudge, Unanswered
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from grice.data import Json, Turn
-    from grice.metrics.declaration import Count, Metric
 
 MODEL = "model"  # name of the option with the judge
 NEUTRAL = 0.5

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterator, Sequence
 from itertools import compress
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from grice.data import FeatureEvidence, Judgement
+from grice.data import FeatureEvidence, Judgement, Response
 from grice.metrics.common import unscorable_reply, word_features
 from grice.metrics.declaration import Example, metric
 from grice.models.flaws import read_replies
-from grice.models.protocols import CausalLM
+from grice.models.protocols import CausalLM, TokenScore
 from grice.numeric import np, sigmoid
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from grice.data import Response
-    from grice.models.protocols import TokenScore
 
 NEUTRAL = 0.5
 WEIGHT_AFTER, WEIGHT_GAIN, SHIFT = 0.083, 0.233, 0.500

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
-from grice.data import Judgement
+from grice.data import Judgement, Response
 from grice.metrics.common import empty_reply
 from grice.metrics.declaration import Example, metric
 from grice.models.protocols import Encoder
 from grice.numeric import cosine
 from grice.text.language import unreadable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from grice.data import Response
 
 
 def _reason_against(response: Response) -> str | None:

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from grice.data import Judgement, TurnEvidence
+from grice.data import Judgement, Response, TurnEvidence
 from grice.metrics.common import flag_truncated, repeated_share, unscorable_reply
-from grice.metrics.declaration import Example, metric
+from grice.metrics.declaration import Count, Example, metric
 from grice.models.protocols import Pair, PairClassifier
 from grice.text.content import novelty
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from grice.data import Response
-    from grice.metrics.declaration import Count
 
 NEUTRAL = 0.5
 NOTICEABLE = 0.005  # an effect below this would be printed as nothing

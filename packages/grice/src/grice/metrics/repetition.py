@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import operator
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, NamedTuple
 
-from grice.data import Judgement, TurnEvidence
+from grice.data import Evidence, FeatureEvidence, Judgement, Response, Turn, TurnEvidence
 from grice.metrics.common import feature_at, own_turns, probability, unscorable_reply
 from grice.metrics.declaration import Example, metric
 from grice.models.protocols import Encoder, encode_distinct
@@ -19,9 +20,6 @@ from grice.text.tokens import WORDS_NUMBERS_AND_MARKS
 from grice.text.wordlists import OF_NO_CONTENT, words_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from grice.data import Evidence, FeatureEvidence, Response, Turn
     from grice.numeric import Array
 
 HALF = 0.5  # below this value a reply is reported as repeating

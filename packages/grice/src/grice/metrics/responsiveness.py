@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
-from grice.data import FeatureEvidence, Judgement, Span
+from grice.data import FeatureEvidence, Judgement, Response, Span
 from grice.metrics.common import feature_at, probability, unscorable_reply
 from grice.metrics.declaration import Example, metric
 from grice.models.protocols import Encoder, encode_distinct
-from grice.text.content import questions
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from grice.data import Response
-    from grice.text.content import Stretch
+from grice.text.content import Stretch, questions
 
 NEUTRAL = 0.5
 WEIGHT_COSINE, WEIGHT_FORM, SHIFT = 3.3, 0.5, -0.95

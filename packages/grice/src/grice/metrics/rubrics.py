@@ -16,15 +16,16 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, cast
+from typing import Annotated, Literal, cast
 
 import msgspec
 
-from grice.data import Conversation, Judgement
+from grice.data import Conversation, Judgement, Response
 from grice.errors import InputError, MetricError, os_reason, shortened
 from grice.metrics.common import flag_truncated, score_or_abstain
-from grice.metrics.declaration import Example, Metric, Registry, metric
+from grice.metrics.declaration import Count, Example, Fraction, Metric, Registry, metric
 from grice.metrics.judges import (
     MODEL,
     NEUTRAL,
@@ -40,12 +41,6 @@ from grice.metrics.judges import (
     unanswerable,
 )
 from grice.models.protocols import Chat, RubricJudge
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from grice.data import Response
-    from grice.metrics.declaration import Count, Fraction
 
 LONGEST = 40  # characters of the name of a metric that its rubric gives
 ASK = (

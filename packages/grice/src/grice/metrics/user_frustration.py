@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from grice.data import Judgement, TurnEvidence
+from grice.data import Conversation, Evidence, Judgement, TurnEvidence
 from grice.errors import plural, shortened
 from grice.metrics.common import feature_at
 from grice.metrics.declaration import Example, metric
@@ -16,9 +17,6 @@ from grice.text.content import Stretch, questions, without_blanks
 from grice.text.language import unreadable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from grice.data import Conversation, Evidence
     from grice.numeric import Array
 
 NEUTRAL = 0.5

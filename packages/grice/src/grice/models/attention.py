@@ -7,22 +7,19 @@ whether it occurs in the other sentence, too, and whether it is a negation.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import msgspec
 import numpy as np
 
-from grice.models.embedded import EmbeddedEncoder
-from grice.models.loader import Settings, model_type
+from grice.models.embedded import EmbeddedEncoder, HiddenStates
+from grice.models.loader import ModelLoader, Settings, model_type
 from grice.models.mlp import Mlp
 from grice.numeric import sigmoid, softmax
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from grice.models.embedded import HiddenStates
     from grice.models.folder import ModelFolder
-    from grice.models.loader import ModelLoader
     from grice.models.protocols import Pair
     from grice.numeric import Array
 

@@ -11,15 +11,14 @@ import sqlite3
 import threading
 import warnings
 import zlib
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-    from pathlib import Path
-
     from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 FILE = "answers-2.sqlite"  # the number is the version of the layout

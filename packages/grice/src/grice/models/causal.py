@@ -8,8 +8,9 @@ holds prompts of one length, in ``exact`` one prompt.
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeAlias
 
 import ctranslate2
 import msgspec
@@ -24,21 +25,16 @@ from grice.models.embedded import (
     run_apart,
     run_batches,
 )
-from grice.models.loader import Settings, model_type
-from grice.models.protocols import TokenScore
+from grice.models.loader import Mode, ModelLoader, Settings, model_type
+from grice.models.protocols import Prompt, TokenScore, Vector
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from typing import TypeAlias
-
     from numpy.typing import NDArray
 
     from grice.models.folder import ModelFolder
-    from grice.models.loader import Mode, ModelLoader
-    from grice.models.protocols import Prompt, Vector
 
-    Tokens: TypeAlias = Sequence[str]
 
+Tokens: TypeAlias = Sequence[str]
 MIN_TOKENS = 16  # smallest allowed context length of a model
 
 

@@ -8,6 +8,7 @@ two different ones, a truncated one, one in the reasoning only, or a quotation o
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from contextlib import suppress
 from json import JSONDecoder
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, TypeVar
@@ -17,8 +18,6 @@ import msgspec
 from grice.errors import shortened, without_keys
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from grice.data import Json
 
 Record = TypeVar("Record")

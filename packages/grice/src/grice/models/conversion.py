@@ -7,6 +7,7 @@ A source is one GGUF file, or a folder in the layout of Hugging Face: ``config.j
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
@@ -16,11 +17,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias
 import msgspec
 import numpy as np
 from ctranslate2.converters.utils import fuse_linear
-from ctranslate2.specs import TransformerDecoderModelSpec
+from ctranslate2.specs import ModelSpec, TransformerDecoderModelSpec
 from ctranslate2.specs.attention_spec import RotaryScalingType
 from ctranslate2.specs.common_spec import Activation, LinearSpec
-from gguf import MODEL_ARCH, GGMLQuantizationType, GGUFReader, dequantize, get_tensor_name_map
-from gguf.utility import SafetensorsLocal
+from gguf import (
+    MODEL_ARCH,
+    GGMLQuantizationType,
+    GGUFReader,
+    ReaderTensor,
+    dequantize,
+    get_tensor_name_map,
+)
+from gguf.utility import LocalTensor, SafetensorsLocal
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers
 
 from grice.errors import ModelFolderError, os_reason
@@ -28,12 +36,7 @@ from grice.models.folder import check_regular
 from grice.progress import track
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from ctranslate2.specs import ModelSpec
     from ctranslate2.specs.transformer_spec import TransformerDecoderLayerSpec
-    from gguf import ReaderTensor
-    from gguf.utility import LocalTensor
     from numpy.typing import DTypeLike, NDArray
 
     Order = Literal["I", "S", "<"]

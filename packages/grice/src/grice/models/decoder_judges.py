@@ -10,8 +10,10 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from bisect import bisect_right
+from collections.abc import Sequence
 from functools import partial
 from itertools import accumulate
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import ctranslate2
@@ -19,13 +21,15 @@ import msgspec
 import numpy as np
 from tokenizers import Tokenizer
 
-from grice.data import Response
+from grice.data import Conversation, Response
 from grice.errors import ModelFolderError
 from grice.files import write_text
 from grice.models.causal import MIN_TOKENS, open_decoder
 from grice.models.conversion import (
     EMBEDDING,
     HEAD,
+    Checkpoint,
+    Quantization,
     naming,
     needed,
     quantize,
@@ -35,18 +39,12 @@ from grice.models.conversion import (
     write_network,
 )
 from grice.models.embedded import Engine, beginning, ending, run_apart, tokenizable
-from grice.models.loader import Settings, model_type
+from grice.models.loader import ModelLoader, Settings, model_type
 from grice.models.templates import PromptTemplate
 from grice.numeric import logits, softmax
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from grice.data import Conversation
-    from grice.models.conversion import Checkpoint, Quantization
     from grice.models.folder import CardValue, ModelFolder
-    from grice.models.loader import ModelLoader
     from grice.numeric import Array
 
 MAX_TOKENS = 4096  # most tokens of a prompt: a layer's attention then takes 1 GB with 16 heads

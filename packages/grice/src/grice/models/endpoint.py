@@ -10,6 +10,7 @@ import os
 import random
 import threading
 import time
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from copy import deepcopy
 from pathlib import Path
@@ -23,15 +24,11 @@ from grice.errors import KEYS, ModelError, StoppedError, plural, shortened, with
 from grice.models.cache import cache_key
 from grice.models.chat_records import RecordReader, UnreadableError, utf8
 from grice.models.folder import Card, ModelFolder
-from grice.models.loader import Settings, model_type
-from grice.models.protocols import Unanswered
+from grice.models.loader import ModelLoader, Settings, model_type
+from grice.models.protocols import ChatRequest, Unanswered
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     from grice.data import Json
-    from grice.models.loader import ModelLoader
-    from grice.models.protocols import ChatRequest
 
 Record = TypeVar("Record")
 FailureKind: TypeAlias = Literal["busy", "unreachable", "refused", "unusable"]

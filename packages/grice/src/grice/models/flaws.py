@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
 from grice.errors import ModelFolderError
-from grice.models.loader import Settings, model_type
-from grice.models.protocols import PromptEncoder, PromptPart
+from grice.models.loader import ModelLoader, Settings, model_type
+from grice.models.protocols import Prompt, PromptEncoder, PromptPart
 from grice.numeric import np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
     from grice.data import Response
     from grice.models.folder import ModelFolder
-    from grice.models.loader import ModelLoader
-    from grice.models.protocols import Prompt
     from grice.numeric import Array
 
 Answer = TypeVar("Answer")

@@ -10,11 +10,12 @@ from __future__ import annotations
 import hashlib
 import json
 import tomllib
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib import resources
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 
@@ -22,9 +23,6 @@ from grice import distributions
 from grice.data import Json
 from grice.errors import ModelFolderError, OutputError, did_you_mean, os_reason
 from grice.files import write_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
 
 BASE = "builtin:atomic"  # the knowledge that triples of your own are merged with
 TABLES = (".tsv", ".jsonl")  # suffixes of the files that hold triples

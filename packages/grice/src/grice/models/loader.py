@@ -16,9 +16,11 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from functools import cached_property
 from importlib import metadata
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar, overload
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypeAlias, TypeVar, overload
 
 import msgspec
 
@@ -27,10 +29,6 @@ from grice.distributions import OWN, owner
 from grice.errors import GriceError, ModelError, ModelFolderError, out_of_memory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-    from typing import Self
-
     from grice.models.endpoint import ClientOptions, RequestCounter, Usage
     from grice.models.folder import Card, CardValue, ModelFolder
 

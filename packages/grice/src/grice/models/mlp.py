@@ -10,16 +10,15 @@ bound: 22 on either side for 384 elements, close to the 24 of float32.
 from __future__ import annotations
 
 import math
+from contextlib import AbstractContextManager
 from functools import cache, cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-    from pathlib import Path
-
     from numpy.typing import NDArray
 
     Array: TypeAlias = NDArray[np.float32]

@@ -9,15 +9,18 @@ floating point a row depends on those beside it.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 
 import msgspec
 import numpy as np
 
 from grice.errors import ModelFolderError, imported
-from grice.models.causal import MIN_TOKENS, CausalSettings, WindowedLM
+from grice.models.causal import MIN_TOKENS, CausalSettings, Tokens, WindowedLM
 from grice.models.conversion import read_config
 from grice.models.download import WINDOW, copy_files
 from grice.models.embedded import (
@@ -28,23 +31,16 @@ from grice.models.embedded import (
     run_apart,
     tokenizable,
 )
-from grice.models.loader import Settings, model_type
-from grice.models.protocols import TaggedSpan
+from grice.models.loader import ModelLoader, ModelType, Settings, model_type
+from grice.models.protocols import GroundedReply, Pair, TaggedSpan, Vector
 from grice.models.templates import PromptTemplate
 from grice.numeric import sigmoid, softmax
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
-    from types import ModuleType
-
     from numpy.typing import NDArray
     from tokenizers import Encoding
 
-    from grice.models.causal import Tokens
     from grice.models.folder import CardValue, ModelFolder
-    from grice.models.loader import ModelLoader, ModelType
-    from grice.models.protocols import GroundedReply, Pair, Vector
 
 MAX_TOKENS = 8192  # most tokens that are read at once: memory grows with their square
 USUAL_TOKENS = 512  # where config.json states no length

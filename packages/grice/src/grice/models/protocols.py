@@ -6,20 +6,19 @@ depends only on its own item.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from grice.errors import ModelFolderError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from pathlib import Path
-
     import numpy as np
     from numpy.typing import NDArray
 
     from grice.data import Conversation, Response
 
-    Vector: TypeAlias = NDArray[np.float32]
+Vector: TypeAlias = "NDArray[np.float32]"
 
 Answer = TypeVar("Answer")
 

@@ -8,25 +8,23 @@ embeddings Ghazarian et al., 2019). A causal language model adds the fluency of 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
 
 from grice.errors import ModelFolderError
-from grice.models.loader import Settings, dependencies_of, model_type, read_settings
+from grice.models.loader import ModelLoader, Settings, dependencies_of, model_type, read_settings
 from grice.models.protocols import Encoder, Pair, PairClassifier, check_width, encode_distinct
 from grice.numeric import logits, np, sigmoid, unit_rows
 from grice.text.content import sentences
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from tokenizers import Tokenizer
 
     from grice.models.embedded import EmbeddedGenerator
     from grice.models.folder import ModelFolder
-    from grice.models.loader import ModelLoader
     from grice.numeric import Array
 
 NEUTRAL = 0.5  # the answer where history or response holds no word

@@ -7,29 +7,26 @@ and gives the probability of each span.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeAlias
 
 import msgspec
 import numpy as np
 
 from grice.errors import ModelFolderError
-from grice.models.loader import Settings, model_type
+from grice.models.loader import ModelLoader, Settings, model_type
 from grice.models.mlp import Mlp
 from grice.models.protocols import TaggedSpan
 from grice.text.tokens import cut_places
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from concurrent.futures import Future
-    from pathlib import Path
-
     from numpy.typing import NDArray
 
     from grice.models.cache import Cache
     from grice.models.folder import ModelFolder
-    from grice.models.loader import ModelLoader
 
     Array: TypeAlias = NDArray[np.float32]
     Sums: TypeAlias = NDArray[np.float64]

@@ -11,19 +11,17 @@ import os
 import re
 import shlex
 import shutil
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
 from grice.errors import InputError, MissingModelError, ModelFolderError, did_you_mean
 from grice.files import cache_folder, cannot_write, make_folder
 from grice.models.folder import Card, ModelFolder, Quality, open_folder, read_card
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
 
 INDEX = Path(str(resources.files("grice"))) / "data" / "models" / "index.toml"
 CARD = "card.toml"

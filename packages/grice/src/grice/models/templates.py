@@ -8,7 +8,7 @@ a model are broken up, so that no message can end itself or begin another one.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +18,6 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from grice.errors import ModelFolderError, shortened
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from jinja2.environment import Template as Compiled
     from tokenizers import Tokenizer
 

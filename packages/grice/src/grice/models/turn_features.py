@@ -6,7 +6,9 @@ Most are of order one, and zero where there is nothing.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
@@ -16,9 +18,6 @@ from grice.text.content import strip_repetition
 from grice.text.tokens import CONTRACTED_WORDS, SENTENCES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
     from grice.models.mlp import Mlp
     from grice.numeric import Array, Integers
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -22,8 +23,6 @@ from grice import distributions
 from grice.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
     from grice.data import Conversation
 
 __all__ = ["Change", "Material", "Perturbation", "Perturbed", "perturbation"]
@@ -55,8 +54,7 @@ class Material(NamedTuple):
     resources: Mapping[str, object] = {}  # files, models or objects that plug-ins read, by name
 
 
-if TYPE_CHECKING:
-    Function: TypeAlias = Callable[[Conversation, Random, Material], Perturbed | None]
+Function: TypeAlias = "Callable[[Conversation, Random, Material], Perturbed | None]"
 
 
 class Perturbation(NamedTuple):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 
-from grice.perturb import Change, Perturbed, perturbation, some_turns, with_texts
+from grice.perturb import Change, Material, Perturbed, perturbation, some_turns, with_texts
 from grice.perturb.wording import (
+    Word,
     agreeing,
     antonyms,
     cased_as,
@@ -19,12 +22,7 @@ from grice.text import wordlists as en
 from grice.text.lexicon import base_form, is_past, is_verb, look_up
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from random import Random
-
     from grice.data import Conversation
-    from grice.perturb import Material
-    from grice.perturb.wording import Word
 
 DEAM = "DEAM (Ghazarian et al. 2022), on the words instead of AMR"
 FEW_TURNS, MANY_TURNS = 0.1, 0.2  # shares of the turns that are changed, at least one (DEAM)

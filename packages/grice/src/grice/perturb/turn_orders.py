@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from random import Random
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from grice.perturb import Change, Perturbed, perturbation, with_texts
+from grice.perturb import Change, Material, Perturbed, perturbation, with_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from random import Random
-
     from grice.data import Conversation
-    from grice.perturb import Material
 
 
 TRIES = 20

@@ -7,17 +7,15 @@ only ever a noun, a verb after "to", an adjective after "is"). LemmInflect (MIT)
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import cache, lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 from grice.text import wordlists as en
 from grice.text.lexicon import base_form, is_past, is_verb, look_up, packaged_text
 from grice.text.tokens import WORDS_NUMBERS_AND_MARKS
 from grice.text.wordlists import words_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 Kind: TypeAlias = Literal["noun", "verb", "adjective", "name"]
 

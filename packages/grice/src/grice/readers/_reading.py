@@ -14,11 +14,11 @@ import sys
 import tempfile
 import zlib
 from array import array
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, suppress
 from itertools import starmap
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 import msgspec
 from msgspec.structs import replace
@@ -30,6 +30,7 @@ from grice.readers._formats import (
     LONGEST_LINE,
     SURE_ENOUGH,
     FieldError,
+    Format,
     Found,
     Line,
     best_format,
@@ -38,11 +39,6 @@ from grice.readers._formats import (
     recognise,
 )
 from grice.readers.table import LOOK_AT, check_parts
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from grice.readers._formats import Format
 
 PREFIX = 1 << 16  # bytes that are used to recognise a format, and bytes of a block
 DESCRIPTIONS = frozenset({"dataset_dict.json", "dataset_info.json", "state.json"})

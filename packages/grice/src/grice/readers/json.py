@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -25,8 +26,6 @@ from grice.readers._formats import (
 from grice.readers.layouts import conversation, turn, turns_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     from grice.data import Conversation
     from grice.readers._reading import Input
 

@@ -8,20 +8,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
 
-from grice.data import Conversation, Turn
+from grice.data import Conversation, Json, Turn
 from grice.errors import InputError
 from grice.readers._formats import FieldError, expect, field_names, json_format, kind
 from grice.readers.messages import history_of, json_of, replies_of, turns_in
 from grice.readers.roles import ASSISTANT, PARTNERS, SHAREGPT, USER, role_of
 from grice.readers.text import prefixed
-
-if TYPE_CHECKING:
-    from grice.data import Json
 
 TEXT = ("text", "utterance", "message", "content")
 SPEAKER = ("speaker", "agent", "name", "from")

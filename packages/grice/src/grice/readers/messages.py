@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
-from grice.data import Conversation, Turn
+from grice.data import Conversation, Json, Turn
 from grice.readers._formats import FieldError, decode, field_names, kind
 from grice.readers.roles import ASSISTANT, LANGCHAIN, SYSTEM, TOOL, TYPES, USER, role_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from grice.data import Json
 
 LISTS = ("messages", "input", "contents", "prompt", "message", "chat_history")
 """Fields of what is sent that hold messages, or a text."""

@@ -6,11 +6,10 @@ second. Words of one format alone have a table of their own, which the reader of
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
     from grice.data import Conversation, Turn
 
 Role: TypeAlias = Literal["user", "assistant", "system", "tool"]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import csv
 import re
 from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, count, groupby, islice
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NamedTuple, TypeAlias
@@ -22,8 +23,6 @@ from grice.readers.roles import ASSISTANT, USER
 from grice.readers.text import Part, grouped
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
     import pyarrow
 
     from grice.readers._reading import Input

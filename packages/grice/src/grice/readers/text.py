@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
-from grice.data import Conversation, Turn
+from grice.data import Conversation, Json, Turn
 from grice.errors import RecordError, excerpt
 from grice.readers._formats import FieldError, Format, Found, Line, stem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from grice.data import Json
     from grice.readers.table import Row
 
 Item = TypeVar("Item", "Line", "Row")

@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
-from grice.data import Conversation, Turn
+from grice.data import Conversation, Json, Turn
 from grice.errors import RecordError
 from grice.readers._formats import (
     FieldError,
     Format,
+    Found,
     Line,
     confidence,
     expect,
@@ -27,12 +29,6 @@ from grice.readers._formats import (
 )
 from grice.readers.messages import history_of, json_of, replies_of, turns_in
 from grice.readers.roles import ASSISTANT, OTEL_EVENTS, SYSTEM, role_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from grice.data import Json
-    from grice.readers._formats import Found
 
 MOST_CALLS = 50_000
 """Calls that are held until the end of a file; beyond that, the conversation without a new call

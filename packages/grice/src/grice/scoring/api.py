@@ -16,15 +16,15 @@ A preset is a TOML file:
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from importlib import resources
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypedDict, TypeVar, Unpack
 
 import msgspec
 
-from grice.data import Conversation, Score, Turn
+from grice.data import Conversation, Json, Score, Turn
 from grice.errors import (
     InputError,
     MissingModelError,
@@ -36,22 +36,16 @@ from grice.errors import (
 )
 from grice.files import config_folder, make_folder, write_text
 from grice.metrics.declaration import Registry, find_metrics
-from grice.models.loader import ModelLoader, default_workers
-from grice.scoring.loaded import load_metric, missing_model, responses
+from grice.models.loader import Mode, ModelLoader, default_workers
+from grice.scoring.loaded import LoadedMetric, ScoreColumn, load_metric, missing_model, responses
 from grice.scoring.run import WINDOW_RECORDS
 from grice.scoring.summary import SMALL as SMALL
 from grice.tables import Records
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-    from typing import Unpack
-
-    from grice.data import Json
     from grice.metrics.rubrics import Rubric
     from grice.models.endpoint import ClientOptions, Usage
-    from grice.models.loader import Mode
     from grice.scoring.blended import Blend
-    from grice.scoring.loaded import LoadedMetric, ScoreColumn
 
     Options: TypeAlias = dict[str, dict[str, str | int | float]]
     Talk: TypeAlias = Conversation | Sequence[str] | Sequence[Mapping[str, Any]] | Mapping[str, Any]

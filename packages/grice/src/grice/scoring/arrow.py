@@ -8,23 +8,20 @@ metadata of the schema under :data:`VERSION_KEY`.
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, BinaryIO
 
 import msgspec
 
-from grice.data import Conversation, Score, json_line
+from grice.data import Conversation, Json, Score, json_line
 from grice.errors import InputError, shortened
-from grice.readers import check_arrow, from_table
+from grice.readers import Found, check_arrow, from_table
 from grice.scoring.run import WINDOW_RECORDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
     import pyarrow
 
-    from grice.data import Json
-    from grice.readers import Found
     from grice.scoring.api import Grader, Scorer
 
 VERSION = "1"  # it changes with the meaning of a column, and not with a further column

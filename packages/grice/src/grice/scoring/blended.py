@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, get_args
 
 from msgspec.structs import replace
 
-from grice.data import Signature
+from grice.data import Score, Signature
 from grice.errors import InputError, did_you_mean
-from grice.scoring.loaded import ScoreColumn, column_of
+from grice.scoring.loaded import LoadedMetric, ScoreColumn, column_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from grice.data import Score
     from grice.metrics.declaration import Registry
-    from grice.scoring.loaded import LoadedMetric
 
 Rule: TypeAlias = Literal["min", "max", "mean", "geometric"]
 RULES: tuple[Rule, ...] = get_args(Rule)

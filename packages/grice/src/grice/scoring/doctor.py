@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import platform
 import time
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from importlib import metadata, resources
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -23,9 +25,6 @@ from grice.models.store import stored_models
 from grice.scoring.api import load_from
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
     from grice.metrics.declaration import Registry
     from grice.models.loader import Mode
 

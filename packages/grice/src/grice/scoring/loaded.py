@@ -10,6 +10,7 @@ import json
 import math
 import warnings
 from collections import deque
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import accumulate, groupby, takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -18,6 +19,7 @@ from msgspec.structs import replace
 
 from grice.data import (
     Conversation,
+    Evidence,
     FeatureEvidence,
     Judgement,
     Response,
@@ -25,6 +27,7 @@ from grice.data import (
     Signature,
     Span,
     TripleEvidence,
+    Turn,
     TurnEvidence,
 )
 from grice.errors import (
@@ -44,9 +47,6 @@ from grice.readers.roles import ASSISTANT, TOOL, assistant_alone, is_by, role_of
 from grice.text.markup import plain_text, thoughts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-
-    from grice.data import Evidence, Turn
     from grice.metrics.declaration import Judges, Metric
     from grice.models.loader import ModelLoader
 

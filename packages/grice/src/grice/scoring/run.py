@@ -14,6 +14,7 @@ import heapq
 import logging
 import os
 import sys
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -34,13 +35,10 @@ from grice.files import (
     streaming,
     try_lock,
 )
-from grice.readers import check_arrow, records_of
+from grice.readers import Found, Reading, check_arrow, records_of
 from grice.scoring.summary import SMALL, Sampled, Summary, SummaryBuilder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from grice.readers import Found, Reading
     from grice.scoring.api import Scorer
 
 logger = logging.getLogger("grice")

@@ -4,23 +4,17 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterator, Sequence
 
 import msgspec
 from msgspec.structs import asdict, replace
 
 from grice.data import Conversation, Score, Status
-from grice.errors import plural, shortened
+from grice.errors import RecordError, plural, shortened
 from grice.readers.roles import assistant_alone, is_tool_traffic, unknown_roles
-from grice.scoring.loaded import FLAGS
+from grice.scoring.loaded import FLAGS, ScoreColumn
 from grice.stats import ClusteredMean
 from grice.stats.estimate import Estimate
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
-
-    from grice.errors import RecordError
-    from grice.scoring.loaded import ScoreColumn
 
 SMALL = "small"  # name of the preset that ships
 LOWEST = 3

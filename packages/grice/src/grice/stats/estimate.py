@@ -7,18 +7,16 @@ of different conversations. Nothing here loads numpy or scipy.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from importlib import import_module
 from operator import add
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from types import ModuleType
+from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 
 from grice.errors import GriceError, plural
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from types import ModuleType
 
 Bounds: TypeAlias = tuple[float, float]
 """The least and the greatest value that is possible; infinite if unbounded."""

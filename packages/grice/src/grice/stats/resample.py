@@ -10,16 +10,13 @@ changes by steps, such as a share of orders that are right, takes the bootstrap.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from collections.abc import Callable, Iterator, Sequence
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
 from grice.stats.estimate import LEVEL, Estimate, clamp, few_units, scipy_module
 from grice.stats.inputs import Floats, Integers
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 Statistic: TypeAlias = Callable[[Floats], Floats]
 """Maps weights of shape (rows, items) to values of shape (rows, k); NaN where undefined."""

@@ -10,6 +10,7 @@ In a plugin's tests::
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -17,6 +18,7 @@ from msgspec.structs import replace
 
 from grice.data import (
     Conversation,
+    Evidence,
     FeatureEvidence,
     Score,
     Span,
@@ -28,9 +30,6 @@ from grice.models.loader import ModelLoader
 from grice.scoring.loaded import LoadedMetric, load_metric
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from grice.data import Evidence
     from grice.metrics.declaration import Metric
 
 __all__ = ["check_metric"]

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from grice.text import cached
 from grice.text.tokens import PLAIN_WORDS_AND_NUMBERS, SENTENCES_WITH_MARKS, WORD_CHARACTER, WORDS
 from grice.text.wordlists import OF_NO_CONTENT, words_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 _OPENING = r"^\W*(?:(?:and|but|hey|now|oh|ok|okay|so|then|well)\b\W*)*"
 _AUXILIARY = (

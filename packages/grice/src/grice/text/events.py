@@ -12,8 +12,9 @@ the rules know the closed word classes and the lexicon.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import msgspec
 
@@ -31,9 +32,6 @@ from grice.text.lexicon import (
     simple_present,
 )
 from grice.text.wordlists import words_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 Speaker: TypeAlias = Literal["responder", "previous"]
 """The speaker of a text: the speaker of the judged response, or the speaker of the turn before."""

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from grice.cli.derive import named_number, names
+from grice.cli.derive import Count, Input, Names, OutputPath, Scale, Scoring, named_number, names
 from grice.cli.options import check_options, conversations, loader, usable
 from grice.cli.output import DONE, PARTIAL, UNMET, Output, one_line, write_rows, write_text
 from grice.errors import InputError, RecordError, plural
-from grice.tables import Lines, Table, bounds, number, value_and_bounds
+from grice.tables import Lines, Table, View, bounds, number, value_and_bounds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from grice.cli.derive import Count, Input, Names, OutputPath, Scale, Scoring
     from grice.evaluation.compare import CompareResult, MetricDifference
     from grice.evaluation.gate import ShareBelow
     from grice.evaluation.ratings import Calibration, EstimateResult
     from grice.evaluation.rerank import Preference, Ranked
-    from grice.tables import View
 
 
 def compare(

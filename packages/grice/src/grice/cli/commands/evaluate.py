@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from grice.cli.commands.scores import usage_lines
-from grice.cli.derive import names
+from grice.cli.derive import Count, Endpoints, Input, Many, Names, OutputPath, Scoring, names
 from grice.cli.options import (
     check_options,
     client_options,
@@ -32,12 +33,9 @@ from grice.cli.output import (
     write_rows,
 )
 from grice.errors import LONGEST, InputError, MetricError, RecordError, plural
-from grice.tables import Lines, Table, number, value_and_bounds, with_interval
+from grice.tables import Lines, Table, View, number, value_and_bounds, with_interval
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from grice.cli.derive import Count, Endpoints, Input, Many, Names, OutputPath, Scoring
     from grice.data import Conversation
     from grice.evaluation.audit import AuditResult, MetricAudit
     from grice.evaluation.meta import Block, Row
@@ -45,7 +43,6 @@ if TYPE_CHECKING:
     from grice.metrics.declaration import Registry
     from grice.perturb import Material, Perturbation
     from grice.stats.estimate import Estimate
-    from grice.tables import View
 
 
 def meta_eval(

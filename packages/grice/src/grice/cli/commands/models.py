@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
@@ -12,9 +14,6 @@ from grice.errors import InputError
 from grice.tables import Lines, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
     from grice.cli.derive import Count
     from grice.knowledge.store import StoredKnowledge
     from grice.models.store import ModelInfo
