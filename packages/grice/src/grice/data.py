@@ -241,6 +241,11 @@ class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
     confidence: float | None = None
     file: str = ""
 
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """Equal for the same finding in another run, also if turns were inserted before it."""
+        return self.code, self.conversation, *(self.quotes or (self.message,))
+
 
 _STEERING = re.compile(
     rb"\x7f|\xc2[\x80-\x9f]|\xd8\x9c|\xe2\x80[\x8e\x8f\xa8-\xae]|\xe2\x81[\xa6-\xa9]"

@@ -1,4 +1,7 @@
-"""Pytest plugin: score conversations in a test and compare the scores with thresholds.
+"""Pytest plugin: check conversations in a test, and compare scores with thresholds.
+
+    def test_the_bot_makes_no_certain_mistakes():
+        assert_no_findings("chats.jsonl", ignore=["U"])
 
     def test_the_bot_stays_relevant(grice_score):
         scores = grice_score(conversations, "relevance")
@@ -14,10 +17,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
     from typing import Unpack
 
     from grice.data import Conversation, Score
+    from grice.detectors.check import Check
     from grice.evaluation.gate import GateResult
     from grice.scoring.api import Grader, Settings, Talk
 
@@ -79,4 +84,38 @@ def assert_scores(
     if not result.passed:
         lines = (f"  {check.verdict}  {check.metric}: {check.says}" for check in result.checks)
         raise AssertionError("scores miss the thresholds\n" + "\n".join(lines))
+    return result
+
+
+def assert_no_findings(
+    *sources: str | Path | Talk | Iterable[Talk],
+    select: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    min_confidence: float | None = None,
+    baseline: str | Path | Check | None = None,
+) -> Check:
+    """Fail the test if a rule finds a flaw in a reply.
+
+    Args:
+        sources: Paths of files, or conversations, as :func:`grice.check` takes them.
+        select, ignore, min_confidence, baseline: As of :func:`grice.check`.
+
+    Raises:
+        AssertionError: With one line per finding: file, conversation and turn, code, message and
+            the quoted words.
+        InputError: If an input or a rule cannot be used, or no record could be read.
+    """
+    import grice
+    from grice.errors import InputError, plural
+    from grice.report.findings import line
+
+    __tracebackhide__ = True
+    result = grice.check(
+        *sources, select=select, ignore=ignore, min_confidence=min_confidence, baseline=baseline
+    )
+    if not result.replies:
+        raise InputError("; ".join(("no reply was checked", *result.problems)))
+    if result.count:
+        found = f"{plural(result.count, 'finding')} in {plural(result.replies, 'reply', 'replies')}"
+        raise AssertionError("\n  ".join((found, *map(line, result.findings))))
     return result

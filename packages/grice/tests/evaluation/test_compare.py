@@ -54,6 +54,8 @@ RISE = [{**row, "value": 0.9 * row["value"] + 0.1} for row in SHIFTED]
 
 @pytest.mark.parametrize(("other", "paired", "verdict", "words"), [
     (RISE, True, "first higher", "higher than the baseline"),
+    (RISE[:36], True, "first higher", "fewer than 10 conversations: a rough guide"),
+    (RISE[:40], True, "first higher", "higher than the baseline over 10 conversations"),
     (SAME, True, "no significant difference", "more conversations would be needed"),
     (run_of("y", 0.75, seed=2), False, "first higher", "unpaired"),
     (run_of("y", 0.6, seed=4), False, "no significant difference", "from the baseline"),
@@ -80,13 +82,6 @@ def test_runs_over_the_same_and_over_other_conversations(files, other, paired, v
         below = math.hypot(new.value - new.low, old.high - old.value)
         ends = gap.value - below, gap.value + math.hypot(new.high - new.value, old.value - old.low)
         assert gap.interval == pytest.approx(ends)
-
-
-@pytest.mark.parametrize(("conversations", "few"), [(9, True), (10, False)])
-def test_fewer_than_ten_conversations_are_a_rough_guide(files, conversations, few):
-    rows = (side[: 4 * conversations] for side in (SHIFTED, RISE))
-    [metric] = compare(*files(**dict(zip("ab", rows, strict=True)))).metrics
-    assert ("a rough guide" in metric.says) == few
 
 
 def test_the_order_of_lines_does_not_matter(pair, tmp_path):
@@ -210,6 +205,33 @@ def test_the_page_and_the_terminal_show_the_replies_that_moved(tmp_path, capsys)
     other = write(tmp_path / "other.jsonl", [{"id": "elsewhere", "turns": ["Hi"]}])
     with pytest.raises(InputError, match=r"other\.jsonl.*none of the conversations"):
         compare(*files, texts=other)
+
+
+def test_conversations_are_compared_by_their_findings(files, capsys, tmp_path):
+    def talks(*flawed):
+        replies = {i: f"It is number {i}." for i in range(30)} | dict.fromkeys(flawed, "{{name}}!")
+        return [
+            {"id": f"c{i}", "turns": ["?", text], "targets": [1]} for i, text in replies.items()
+        ]
+
+    old, new, page = *files(a=talks(*range(12)), b=talks(3, 20)), tmp_path / "page.html"
+    result = compare(old, new)
+    figures = {m.metric: (m.baseline.value, m.other.value) for m in result.metrics}
+    assert figures == {"any rule": (0.4, pytest.approx(2 / 30)), "T105": figures["any rule"]}
+    gap = result.metrics[1].comparison.difference
+    assert gap.low < gap.value < gap.high < 0
+    assert ([f.conversation for f in result.new], len(result.resolved)) == (["c20"], 11)
+    assert main(["compare", old, new, "--moved", "1", "--report", str(page)]) == 0
+    shown, html = capsys.readouterr().out, page.read_text("utf-8")
+    assert "T105 template left in: lower than the baseline over 30 conversations" in shown
+    assert '  c20 1 T105 a template field is not filled in: "{{name}}"' in shown
+    assert "… and 10 more: --moved 11 lists all" in shown
+    assert "Resolved: 11 findings" in html
+    [*_, scores] = files(c=[line("c", 0, 0.4)])
+    with pytest.raises(
+        InputError, match=r"b\.jsonl holds conversations and .*c\.jsonl holds scores"
+    ):
+        compare(new, scores)
 
 
 def test_a_verdict_on_few_changed_replies_says_that_the_interval_includes_0(files):

@@ -107,16 +107,6 @@ def test_scores_of_a_conversation_need_not_be_adjacent_and_those_of_two_inputs_a
     assert check.conversations == 4
 
 
-@pytest.mark.parametrize(("words", "status"), [
-    (["--min", "relevance=0.6"], 0), (["--min", "relevance=0.9"], 1),
-    (["--max-share-below", "relevance:0.3=0.1", "--max-failed", "0.01"], 0),
-    (["--max-failed", "relevance=0", "--max-abstained", "0"], 0),
-])  # fmt: skip
-def test_exit_status(good, words, status, capsys):
-    assert main(["gate", good, *words]) == status
-    assert ("failed" in capsys.readouterr().out.split("\n")[0].split()[:1]) == bool(status)
-
-
 def test_junit_markdown_and_json_tell_the_same(tmp_path, capsys):
     evil = 'rele<b>|vance"\x1b'
     file = write(tmp_path / "out.jsonl", [line(f"c{c}", 0, 0.5, evil) for c in range(12)])
@@ -168,6 +158,27 @@ def test_a_gate_fails_where_the_mean_dropped(tmp_path, capsys):
     assert main(["gate", old, "--baseline", old, "--max-drop", "0.02", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["passed"]
     assert main(["gate", worse, "--baseline", old, "--max-drop", "relevance=0.02"]) == 1
+
+
+@pytest.mark.parametrize(("words", "status", "says"), [
+    (["0.5"], 0, "passed any rule: replies with a finding: 5.0% ["),
+    (["0.01"], 1, "failed any rule:"), (["0.06"], 1, "uncertain any rule:"),
+    (["T=0", "leaked-tokens=0"], 1, "failed T: replies with a finding: 5.0% ["),
+    (["P=0"], 0, "passed P: no finding in 20 replies"), (["X=0"], 2, "no rule 'X'"),
+    (["2"], 2, "any rule: a share lies between 0 and 1"),
+    (["0", "--min", "relevance=0.5"], 2, "findings are checked in files of conversations"),
+])  # fmt: skip
+def test_a_gate_counts_the_replies_with_findings_in_conversations(
+    tmp_path, capsys, words, status, says
+):
+    replies = ["Dear {{name}}, hello.", *(f"It is number {i}." for i in range(19))]
+    talks = [{"id": f"c{i}", "turns": ["Which?", reply]} for i, reply in enumerate(replies)]
+    file = write(tmp_path / "talks.jsonl", [{**talk, "targets": [1]} for talk in talks])
+    given = [part if part[0] in "-r" else f"--max-findings={part}" for part in words]
+    assert main(["gate", file, *given]) == status
+    shown = " ".join("".join(capsys.readouterr()).split())
+    assert says in shown
+    assert ('c0 1 T105 a template field is not filled in: "{{name}}"' in shown) == (status == 1)
 
 
 @pytest.mark.parametrize(("words", "problem"), [

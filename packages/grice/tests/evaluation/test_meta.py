@@ -12,8 +12,7 @@ from grice.errors import InputError
 from grice.evaluation.datasets import known_sets, load_rated
 from grice.evaluation.meta import BASELINES, evaluate, meta_evaluate
 from grice.evaluation.table import Column, read_table, score_table
-from grice.report.exports import as_csv, as_latex
-from grice.report.html import evaluation_page
+from grice.report.exports import as_csv, as_latex, evaluation_page
 from grice.scoring import load
 
 

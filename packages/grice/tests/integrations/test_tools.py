@@ -264,7 +264,7 @@ def test_opentelemetry_gets_an_event_for_each_score():
 
 SUITE = """
 from grice import Conversation, Turn
-from grice.pytest_plugin import assert_scores
+from grice.pytest_plugin import assert_no_findings, assert_scores
 
 TALKS = [
     Conversation(f"c{i}", (Turn("A", "How was it?"), Turn("B", "It was " + "very " * i + "good.")))
@@ -283,6 +283,10 @@ def test_loads_once(grice_score, monkeypatch):
 def test_does_not_hold(grice_score):
     scores = grice_score(TALKS, "log_length")
     assert_scores(scores, max_share_below={("log_length", 9.0): 0.5})
+
+def test_has_findings():
+    assert not assert_no_findings(TALKS, ignore=["loop"]).findings
+    assert_no_findings("bot.txt")
 """
 
 
@@ -295,8 +299,10 @@ def run_suite(folder, *words):
 
 def test_scores_and_thresholds_in_a_suite(tmp_path):
     (tmp_path / "test_bot.py").write_text(SUITE)
+    (tmp_path / "bot.txt").write_text("Ann: Well?\nBob: Dear {{name}}, yes.\n")
     done = run_suite(tmp_path, "-p", "no:cacheprovider")
-    assert "1 failed, 2 passed" in done.stdout
+    assert "2 failed, 2 passed" in done.stdout
+    assert 'bot.txt:bot:1 1 T105 a template field is not filled in: "{{name}}"' in done.stdout
     assert "scores miss the thresholds" in done.stdout
     assert "share below 9: 100.0%" in done.stdout
 

@@ -28,7 +28,6 @@ from report_trial import (
     write,
 )
 
-ABSTAINED, FAILED = 1 << 20, 1 << 21
 HOSTILE = [
     "</script><script>alert(1)</script>", "<img src=x onerror=alert(1)>", "javascript:alert(1)",
     '"><svg onload=alert(1)>', "<!-- <script> -->", "line\u2028and\u2029paragraph",
@@ -82,16 +81,6 @@ def test_the_page_holds_what_was_added(page, talk):
     assert line["scores"][0]["reason"] == "the first turn"
     # What stands elsewhere in the page is not said again.
     assert all("signature" not in s and "meta" not in s for s in line["scores"])
-
-
-def test_the_index_agrees_with_the_scores(page):
-    index = page.index
-    assert (index["ids"], index["turns"], index["speakers"]) == (["cooking"], [4], ["A", "B"])
-    a, b = 0, 1
-    relevance = index["cells"][0][0]
-    entries = {relevance[i]: relevance[i + 1 : i + 3] for i in range(0, len(relevance), 3)}
-    assert entries == {a: [ABSTAINED | FAILED, None], b: [1 << 18 | 1 << 1, 0.05]}
-    assert index["cells"][1][0] == [-1, 1 << 8, 0.4]
 
 
 def test_chunks_decode_to_all_conversations_in_order_and_every_value_is_counted(tmp_path):
@@ -213,17 +202,6 @@ def test_of_a_long_run_the_lowest_are_kept_and_all_are_counted(tmp_path):
     assert sum(map(int, re.findall(r"([\d,]+) replies \(", page.text))) == 2 * 800
 
 
-def test_rare_speakers_share_a_number(tmp_path):
-    items = [
-        (Conversation(f"c{i}", (Turn(f"s{i // 2 if i < 200 else i}", "x"),)), [])
-        for i in range(230)
-    ]
-    page = write(tmp_path / "r.html", items, RELEVANCE)
-    assert len(page.index["speakers"]) == 100
-    assert page.index["cast"][:2] == [[page.index["speakers"].index("s0")]] * 2
-    assert page.index["cast"][200:] == [[-2]] * 30
-
-
 def test_the_same_input_gives_the_same_bytes(tmp_path, monkeypatch):
     for year, name in enumerate(("a.html", "b.html")):
         monkeypatch.setattr("time.time", lambda year=year: 3e7 * (year + 1))
@@ -297,24 +275,6 @@ def test_the_commonest_reason_stands_with_the_counts(tmp_path, talk):
     text = Page((tmp_path / "r.html").read_text(encoding="utf-8")).text
     assert "failed, 2 of 3: no <answer>" in text
     assert "abstained: empty" in text
-
-
-def test_the_page_knows_what_a_user_said_first_and_what_is_no_reply(tmp_path):
-    talk = Conversation(
-        "support",
-        (
-            Turn("system", "Be kind.", role="system"),
-            Turn("bot", "Hello, I am a bot.", role="assistant"),
-            Turn("user", "Where is my parcel?", role="user"),
-            Turn("bot", "", role="assistant", meta={"tool_calls": [{"id": "1"}]}),
-            Turn("lookup", "{}", role="tool"),
-        ),
-    )
-    plain = Conversation("plain", (Turn("A", "Hello."), Turn("B", "Hi.")))
-    silent = Conversation("silent", (Turn("A", " "),))
-    page = write(tmp_path / "r.html", [(talk, []), (plain, []), (silent, [])], RELEVANCE)
-    known = [(line.get("opening"), line.get("unspoken", [])) for line in page.lines]
-    assert known == [(2, [0, 3, 4]), (0, []), (None, [])]
 
 
 OWNED = "document.documentElement.className='owned';alert(1)"

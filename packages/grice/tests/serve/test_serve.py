@@ -77,7 +77,7 @@ def test_scores_are_those_of_the_library_also_in_a_batch_of_requests(grader):
     expected, app = json.loads(json_line(grader.score(talk))), application(grader)
     longest = json.dumps(TALK).encode().ljust(Limits().body)
     requests = [post("/score", body) for body in [TALK] * 6 + [longest]]
-    assert asked(app, *requests) == [(200, {"scores": expected})] * 7
+    assert asked(app, *requests) == [(200, {"scores": expected, "findings": []})] * 7
     counts = generate_latest(app.state.service.counts).decode()
     assert "grice_batched_requests_total 7" in counts
     assert int(re.search(r"^grice_batches_total (\d+)", counts, re.MULTILINE)[1]) < 7
@@ -86,13 +86,16 @@ def test_scores_are_those_of_the_library_also_in_a_batch_of_requests(grader):
 
 
 def test_several_conversations_and_a_choice_of_metrics(grader):
-    known = {**TALK, "id": "x" * 200, "source": "a field that no score repeats"}
+    known = {"id": "x" * 200, "turns": [*TALK["turns"][:2], "Dear {{name}}!"], "source": "kept"}
     body = {"conversations": [known, TALK], "metrics": ["log_length"]}
     [(status, answer)] = asked(application(grader, limits=Limits(turns=6)), post("/score", body))
     assert status == 200
     assert {score["metric"] for score in answer["scores"]} == {"log_length"}
     assert {score["conversation"] for score in answer["scores"]} == {"x" * 200, "talk 2"}
     assert not any(score["meta"] for score in answer["scores"])
+    [finding] = answer["findings"]
+    place = finding["conversation"], finding["turn"], finding["code"], finding["quotes"]
+    assert place == ("x" * 200, 2, "T105", ["{{name}}"])
 
 
 def test_explain_review_and_rerank_give_what_the_library_gives(grader):

@@ -1,4 +1,8 @@
-"""Two score files: differences, their significance, and the replies that moved most."""
+"""Two runs: differences, their significance, and the replies that moved most.
+
+Of two files of scores, the metrics are compared; of two files of conversations, the shares of
+replies with findings.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,10 @@ import numpy as np
 from msgspec.structs import replace
 
 from grice.data import Conversation, FeatureEvidence, Score, TripleEvidence, TurnEvidence
+from grice.detectors import ALL
+from grice.detectors.rules import selected
 from grice.errors import InputError, plural
+from grice.evaluation.rates import ANY, check_log, holds_conversations, missing_in, rate_tables
 from grice.evaluation.scores import read_scores
 from grice.evaluation.table import (
     STATUSES,
@@ -36,7 +43,8 @@ from grice.stats.estimate import FEW, Estimate
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from grice.data import Evidence, Triple
+    from grice.data import Evidence, Finding, Triple
+    from grice.evaluation.rates import CheckedLog
 
 ITEMS, CHANGES = 3, 5
 """Number of changed items shown per conversation, and of changes of evidence per item."""
@@ -93,7 +101,14 @@ class MetricDifference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CompareResult(msgspec.Struct, frozen=True):
-    """Two score files; if not ``paired``, means over different conversations."""
+    """Two runs; if not ``paired``, means over different conversations.
+
+    Of conversations, ``metrics`` are shares of replies with a finding, by the code of the rule.
+
+    Attributes:
+        new, resolved: Findings in the same conversations that only the other file has, and those
+            that only the baseline has.
+    """
 
     baseline: str
     other: str
@@ -102,6 +117,14 @@ class CompareResult(msgspec.Struct, frozen=True):
     level: float
     seed: int
     paired: bool = True
+    rules: dict[str, str] = {}  # title of each rule by its code, if conversations are compared
+    new: tuple[Finding, ...] = ()
+    resolved: tuple[Finding, ...] = ()
+
+    @property
+    def of_findings(self) -> bool:
+        """Whether findings are compared, not scores."""
+        return self.metrics[0].metric == ANY
 
 
 def compare(
@@ -115,9 +138,10 @@ def compare(
     level: float = 0.95,
     seed: int = 0,
 ) -> CompareResult:
-    """Compare two score files item by item; differences are second minus first.
+    """Compare two runs item by item; differences are second minus first.
 
-    Files without a common conversation are compared by their means over conversations.
+    Both files hold scores, or both hold conversations, which the default rules then check. Files
+    without a common conversation are compared by their means over conversations.
     ``difference`` is the smallest relevant one, by default the observed one; ``moved`` is the most
     conversations to name, and ``texts`` a file of them, to show the changed turns.
 
@@ -128,7 +152,13 @@ def compare(
     if "-" in (baseline, other):
         raise InputError("compare reads its files twice, which is not possible with standard input")
     ids = Ids()
-    tables = first, second = read_table(baseline, ids), read_table(other, ids)
+    logs = _logs(baseline, other, ids)
+    if logs and texts is not None:
+        raise InputError(
+            "texts are those of score files, and these are conversations: leave them out"
+        )
+    tables = rate_tables(*logs) if logs else (read_table(baseline, ids), read_table(other, ids))
+    first, second = tables
     sides = _shared_metrics(first, second, across_signatures=across_signatures)
     paired = any(len(np.intersect1d(a.items, b.items)) for a, b in sides.values())
     if not paired:
@@ -142,7 +172,8 @@ def compare(
             )
     joined = {name: _both_ok(*pair) if paired else pair for name, pair in sides.items()}
     tests = _tests(joined, paired=paired, level=level, seed=seed)
-    furthest = _moved((baseline, other), joined, ids, moved, texts) if paired else {}
+    furthest = _moved((baseline, other), joined, ids, moved, texts) if paired and not logs else {}
+    rules = {rule.code: rule.title for rule in ALL if logs and rule.code in sides}
     metrics = []
     for name, (a, b) in joined.items():
         test, power = tests.get(name), None
@@ -163,7 +194,7 @@ def compare(
         metrics.append(
             MetricDifference(
                 metric=name,
-                says=f"{name}: {says}",
+                says=f"{f'{name} {rules[name]}' if name in rules else name}: {says}",
                 baseline=test.estimates[BASELINE] if test else None,
                 other=test.estimates[OTHER] if test else None,
                 comparison=test.comparisons[0] if test else None,
@@ -183,7 +214,26 @@ def compare(
         for name in have.metrics
         if name not in lack.metrics
     )
-    return CompareResult(baseline, other, tuple(metrics), left_out, level, seed, paired)
+    found = [log.findings for log in logs] if paired and logs else [(), ()]
+    resolved, new = missing_in(*found[::-1]), missing_in(*found)
+    return CompareResult(
+        baseline, other, tuple(metrics), left_out, level, seed, paired, rules, new, resolved
+    )
+
+
+def _logs(baseline: str, other: str, ids: Ids) -> tuple[CheckedLog, CheckedLog] | tuple[()]:
+    """Return two checked files of conversations; none if both hold scores."""
+    kinds = [holds_conversations(file) for file in (baseline, other)]
+    if kinds[0] != kinds[1]:
+        talks, scores = (baseline, other) if kinds[0] else (other, baseline)
+        raise InputError(
+            f"{talks} holds conversations and {scores} holds scores: give two files of scores, or "
+            "two of conversations to compare their findings"
+        )
+    if not all(kinds):
+        return ()
+    rules = selected(ALL)
+    return check_log(baseline, rules, ids), check_log(other, rules, ids)
 
 
 def _shared_metrics(first: ScoreTable, second: ScoreTable, *, across_signatures: bool) -> Sides:

@@ -1,10 +1,10 @@
-"""Thresholds for scores: a run passes, fails, or remains uncertain.
+"""Thresholds for scores and findings: a run passes, fails, or remains uncertain.
 
 A check passes only if the whole 95 % interval lies on the passing side of its threshold. If the
 value passes but its interval includes the threshold, or there are fewer than ten conversations, the
 check is *uncertain*, which counts as failed unless it is allowed. The shares of failed and
 abstained scores are facts of the run, without an interval. A drop passes by its value alone where
-no score differs from the baseline.
+no score differs from the baseline, and a share of findings where there is none.
 """
 
 from __future__ import annotations
@@ -14,17 +14,23 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
+from grice.detectors import ALL
+from grice.detectors.rules import selected
 from grice.errors import InputError, plural
-from grice.evaluation.table import metric_range, read_table, table_of
+from grice.evaluation.rates import ANY, check_log, holds_conversations
+from grice.evaluation.table import Ids, metric_range, read_table, table_of
 from grice.stats.comparison import mean, proportion
 from grice.stats.estimate import FEW, Bounds, Estimate
 from grice.tables import with_interval
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from grice.data import Score, Status
+    from numpy.typing import NDArray
+
+    from grice.data import Finding, Score, Status
     from grice.evaluation.table import MetricScores, ScoreTable
 
 Verdict: TypeAlias = Literal["passed", "failed", "uncertain"]
@@ -48,6 +54,9 @@ class Rules(msgspec.Struct, frozen=True):
     max_abstained: dict[str, float] = {}
     allow_uncertain: bool = False
     max_drop: dict[str, float] = {}  # of the mean against a baseline: the low end counts
+    max_findings: dict[str, float] = {}
+    """Largest share of replies with a finding, by code, beginning of codes or name of rules, or of
+    the default rules by :data:`~grice.evaluation.rates.ANY`: the high end counts."""
 
 
 class Check(msgspec.Struct, frozen=True):
@@ -66,19 +75,56 @@ class Check(msgspec.Struct, frozen=True):
 
 
 class GateResult(msgspec.Struct, frozen=True):
-    """All checks of a run."""
+    """All checks of a run, and the findings that they count."""
 
     checks: tuple[Check, ...]
     passed: bool
     allow_uncertain: bool
+    findings: tuple[Finding, ...] = ()
 
 
 def gate_file(file: str, rules: Rules, baseline: str | None = None) -> GateResult:
-    """Check a score file, and its drop against a baseline."""
+    """Check a score file, and its drop against a baseline, or the findings in conversations."""
     if (baseline is None) == bool(rules.max_drop):
         raise InputError("--baseline and --max-drop belong together: give both, or neither")
     named = _named(rules)
+    if holds_conversations(file) != bool(rules.max_findings) or (rules.max_findings and named):
+        raise InputError(
+            f"{file}: findings are checked in files of conversations, with --max-findings alone; "
+            "the other thresholds are of files of scores (grice score FILE -o OUT.jsonl)"
+        )
+    if rules.max_findings:
+        return _gate_findings(file, rules)
     return _gate(read_table(file), rules, named, baseline)
+
+
+def _gate_findings(file: str, rules: Rules) -> GateResult:
+    chosen = {
+        name: [rule.code for rule in selected(ALL, () if name == ANY else (name,))]
+        for name in rules.max_findings
+    }
+    wanted = {code for codes in chosen.values() for code in codes}
+    log = check_log(file, [rule for rule in ALL if rule.code in wanted], Ids())
+    checks = []
+    for name, most in rules.max_findings.items():
+        scores = log.column(chosen[name], name)
+        share = _share_of(scores, scores.given > 0)
+        says = "" if share is None else f"replies with a finding: {with_interval(share, '.1%')}"
+        says += f", at most {most:.1%} allowed"
+        what = "share of replies with a finding"
+        check = _check(name, what, share, most, says, scores, most=most)
+        if share is not None and not share.value:
+            says = f"no finding in {plural(check.n, 'reply', 'replies')}"
+            check = replace(check, verdict="passed", says=says)
+        checks.append(check)
+    return _result(checks, rules, log.findings)
+
+
+def _share_of(scores: MetricScores, hits: NDArray[np.bool_]) -> Estimate | None:
+    """Return the share of hits among the items with a value, clustered by conversation."""
+    _, codes = np.unique(scores.conversations, return_inverse=True)
+    counts, sizes = (np.bincount(codes, each) for each in (hits, ~np.isnan(scores.values)))
+    return proportion(counts.tolist(), sizes.astype(int).tolist())
 
 
 def gate(scores: Iterable[Score], rules: Rules) -> GateResult:
@@ -92,6 +138,9 @@ def _named(rules: Rules) -> set[str]:
     shares = [(rule.metric, rule.share) for rule in rules.share_below]
     shares += [*rules.max_failed.items(), *rules.max_abstained.items()]
     named = set()
+    for name, share in rules.max_findings.items():
+        if not 0 <= share <= 1:
+            raise InputError(f"{name}: a share lies between 0 and 1, found {share}")
     for thresholds, least, most, problem in (
         (on_values, -math.inf, math.inf, "a threshold is a finite number"),
         (shares, 0, 1, "a share lies between 0 and 1"),
@@ -101,12 +150,13 @@ def _named(rules: Rules) -> set[str]:
             named.add(metric)
             if not (math.isfinite(value) and least <= value <= most):
                 raise InputError(f"{metric}: {problem}, found {value}")
-    if not named:
+    if not named and not rules.max_findings:
         raise InputError(
             "nothing to check: give a minimum mean (--min), a largest share below a value "
             "(--max-share-below), a largest share of failed or abstained scores "
-            "(--max-failed, --max-abstained), or a largest drop against an earlier run "
-            "(--baseline, --max-drop)"
+            "(--max-failed, --max-abstained), a largest drop against an earlier run "
+            "(--baseline, --max-drop), or a largest share of replies with findings "
+            "(--max-findings)"
         )
     return named
 
@@ -118,10 +168,14 @@ def _gate(
         raise InputError(f"{table.source}: contains no scores")
     for metric in sorted(named - {EVERY}):
         table.named(metric)
-    checks = tuple(_checks(table, rules, baseline))
+    return _result(_checks(table, rules, baseline), rules)
+
+
+def _result(checks: Iterable[Check], rules: Rules, findings: Sequence[Finding] = ()) -> GateResult:
+    checks = tuple(checks)
     fine = {"passed", "uncertain"} if rules.allow_uncertain else {"passed"}
     passed = all(check.verdict in fine for check in checks)
-    return GateResult(checks, passed, rules.allow_uncertain)
+    return GateResult(checks, passed, rules.allow_uncertain, tuple(findings))
 
 
 def _bounds(metric: str, scores: MetricScores, threshold: float) -> Bounds | None:
@@ -147,10 +201,7 @@ def _checks(table: ScoreTable, rules: Rules, baseline: str | None) -> Iterator[C
     for rule in rules.share_below:
         scores, what = table.metrics[rule.metric], f"share below {rule.below:g}"
         _bounds(rule.metric, scores, rule.below)
-        _, codes = np.unique(scores.conversations, return_inverse=True)
-        values = scores.values
-        hits, sizes = (np.bincount(codes, x) for x in (values < rule.below, ~np.isnan(values)))
-        below = proportion(hits.tolist(), sizes.astype(int).tolist())
+        below = _share_of(scores, scores.values < rule.below)
         says = "" if below is None else f"{what}: {with_interval(below, '.1%')}"
         says += f", at most {rule.share:.1%} allowed"
         yield _check(rule.metric, what, below, rule.share, says, scores, most=rule.share)

@@ -34,6 +34,7 @@ STATUSES: tuple[Status, ...] = ("ok", "abstained", "failed")
 OK, ABSTAINED, FAILED = range(3)
 TURN_BITS = 32  # of an item's number
 STEP = 64  # conversations per batch
+FINDING = "finding:"  # beginning of the signature of the rate of findings of a rule
 Unit: TypeAlias = Literal["turn", "conversation"]
 """The rated unit: single turns, or whole conversations."""
 
@@ -280,6 +281,8 @@ def metric_range(name: str, signature: str, *columns: Floats) -> Bounds | None:
 
     None if a metric is not installed here, or if a column has values of another scale.
     """
+    if signature.startswith(FINDING):
+        return 0.0, 1.0
     from grice.metrics.declaration import find_metrics
     from grice.scoring.blended import written_column
 

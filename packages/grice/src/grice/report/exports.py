@@ -1,4 +1,4 @@
-"""Results for other programs: a meta-evaluation as JSON, CSV and LaTeX, a gate as JUnit XML."""
+"""Results as files: pages of a comparison and a meta-evaluation, JSON, CSV, LaTeX, JUnit XML."""
 
 from __future__ import annotations
 
@@ -6,20 +6,23 @@ import csv
 import io
 import re
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 import grice
 from grice.data import to_json
 from grice.files import write_text
-from grice.report.html import environment, evaluation_page
+from grice.report.findings import explained
+from grice.report.html import asset, environment, head, rendered
+from grice.report.svg import WIDTH
 from grice.tables import bracketed, with_interval
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from grice.evaluation.compare import CompareResult
     from grice.evaluation.gate import GateResult
     from grice.evaluation.meta import Block
     from grice.stats.estimate import Estimate
@@ -36,11 +39,6 @@ FIELDS = (
 )  # fmt: skip
 FORMULA = re.compile(r"\s*[=+\-@＝＋－＠]")
 NUMBER = re.compile(r"-?\d+(\.\d+)?(e[+-]?\d+)?")
-TEX = str.maketrans(
-    {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-    | {char: f"\\{char}" for char in "&%$#_{}"}
-)
-MARKDOWN = str.maketrans({char: f"\\{char}" for char in "\\`*_[]|<>"})
 
 
 def write_results(
@@ -144,17 +142,21 @@ def markdown(result: GateResult, source: str) -> str:
     return rendered("gate.md.j2", result=result, source=source)
 
 
-def rendered(name: str, **fields: Any) -> str:  # noqa: ANN401 - whatever the template shows
-    """Return a template with these fields, its text ending with a line end."""
+def difference_page(result: CompareResult) -> str:
+    """Return the page of a comparison: one file in the style of the report, no script."""
+    style = asset("report.css") + asset("difference.css")
+    title = f"{result.other} against {result.baseline}"
     templates = environment()
-    templates.filters |= {
-        "visible": visible,
-        "tex": lambda text: text.translate(TEX),
-        "cell": lambda text: visible(text).translate(MARKDOWN),
-    }
-    return templates.get_template(name).render(fields).rstrip("\n") + "\n"
+    templates.filters["explained"] = explained
+    template = templates.get_template("difference.html.j2")
+    return template.render(result=result, head=head(title, style=style), width=WIDTH)
 
 
-def visible(text: str) -> str:
-    """Return the text without characters that XML cannot hold."""
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+def evaluation_page(blocks: Sequence[Block], *, title: str, command: str, made: str) -> str:
+    """Return the page of a meta-evaluation, likewise."""
+    signatures = [(row.metric, row.signature) for block in blocks for row in block.rows]
+    template = environment().get_template("meta.html.j2")
+    return template.render(
+        title=title, command=command, made=made, blocks=blocks,
+        head=head(title, style=asset("meta.css")), signatures=list(dict.fromkeys(signatures)),
+    )  # fmt: skip

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from grice.data import to_json
 from grice.errors import excerpt
-from grice.report.exports import rendered, visible
+from grice.report.html import rendered, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,12 +33,16 @@ def place(finding: Finding) -> str:
 
 
 def explained(finding: Finding) -> str:
-    """Return the message with the quoted words, those of other turns by their number."""
+    """Return the message with the quoted words, each once, those of other turns by their number."""
     quoted = zip(finding.spans, finding.quotes, strict=True)
     parts = []
+    seen = finding.message
     for turn, spans in groupby(quoted, key=lambda pair: pair[0].turn):
-        words = ", ".join(f'"{words}"' for _, words in spans)
-        parts.append(words if turn == finding.turn else f"turn {turn}: {words}")
+        fresh = [words for _, words in spans if f'"{words}"' not in seen]
+        if fresh:
+            words = ", ".join(f'"{words}"' for words in fresh)
+            parts.append(words if turn == finding.turn else f"turn {turn}: {words}")
+            seen += words
     shown = visible(": ".join([finding.message, *(["; ".join(parts)] if parts else [])]))
     return excerpt(shown, LONGEST)
 

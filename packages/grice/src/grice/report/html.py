@@ -1,4 +1,4 @@
-"""Pages: their head and templates, and those of a comparison and a meta-evaluation.
+"""Pages and other texts made from templates: their head, policy and filters.
 
 A page is one self-contained file. Its content security policy allows only the styles and scripts
 that grice wrote into it, by their hashes; scripts, event handlers, images and forms that come with
@@ -11,20 +11,22 @@ import base64
 import hashlib
 from html import escape
 from importlib import resources
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import jinja2
 
-from grice.report.svg import WIDTH, Axis, scatter
+from grice.report.svg import Axis, scatter
 from grice.text.markup import as_read
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from grice.evaluation.compare import CompareResult
-    from grice.evaluation.meta import Block
-
 PACKAGE = "grice.report"
+TEX = str.maketrans(
+    {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+    | {char: f"\\{char}" for char in "&%$#_{}"}
+)
+MARKDOWN = str.maketrans({char: f"\\{char}" for char in "\\`*_[]|<>"})
 
 
 def head(
@@ -74,19 +76,17 @@ def asset(name: str) -> str:
     return text.replace("\r\n", "\n")
 
 
-def difference_page(result: CompareResult) -> str:
-    """Return the page of a comparison: one file in the style of the report, no script."""
-    style = asset("report.css") + asset("difference.css")
-    title = f"{result.other} against {result.baseline}"
-    template = environment().get_template("difference.html.j2")
-    return template.render(result=result, head=head(title, style=style), width=WIDTH)
+def rendered(name: str, **fields: Any) -> str:  # noqa: ANN401 - whatever the template shows
+    """Return a template with these fields, its text ending with a line end."""
+    templates = environment()
+    templates.filters |= {
+        "visible": visible,
+        "tex": lambda text: text.translate(TEX),
+        "cell": lambda text: visible(text).translate(MARKDOWN),
+    }
+    return templates.get_template(name).render(fields).rstrip("\n") + "\n"
 
 
-def evaluation_page(blocks: Sequence[Block], *, title: str, command: str, made: str) -> str:
-    """Return the page of a meta-evaluation, likewise."""
-    signatures = [(row.metric, row.signature) for block in blocks for row in block.rows]
-    template = environment().get_template("meta.html.j2")
-    return template.render(
-        title=title, command=command, made=made, blocks=blocks,
-        head=head(title, style=asset("meta.css")), signatures=list(dict.fromkeys(signatures)),
-    )  # fmt: skip
+def visible(text: str) -> str:
+    """Return the text without characters that XML cannot hold."""
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)

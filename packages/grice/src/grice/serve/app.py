@@ -63,17 +63,19 @@ class Service:
         ProcessCollector(registry=self.counts)
 
     async def score(self, body: bodies.Talk) -> Response:
-        """Score every reply of a conversation, or of several."""
+        """Score every reply of a conversation, or of several, and list their flaws."""
         metrics = body.chosen(self.metrics)
-        groups = await self.engine.score(body.all(self.limits), metrics)
-        return _json(bodies.Scored([score for group in groups for score in group]))
+        judged = await self.engine.judge(body.all(self.limits), metrics)
+        scores = [score for scores, _ in judged for score in scores]
+        findings = [finding for _, found in judged for finding in found]
+        return _json(bodies.Scored(scores, findings))
 
     async def explain(self, body: bodies.Reply) -> Response:
         """Score one reply, and try single changes that would raise its scores."""
         metrics, talk = body.chosen(self.metrics), body.judged(self.limits)
-        [scores] = await self.engine.score([talk], metrics)
+        [(scores, findings)] = await self.engine.judge([talk], metrics)
         if not body.what_if:
-            return _json(bodies.Scored(scores))
+            return _json(bodies.Scored(scores, findings))
 
         def changes() -> dict[str, object]:
             from grice.evaluation.perturbed import counterfactuals
@@ -83,16 +85,16 @@ class Service:
                 score.metric: counterfactuals(loaded[score.metric], talk, score) for score in scores
             }
 
-        return _json(bodies.Scored(scores, await self.engine.call([talk], changes)))
+        return _json(bodies.Scored(scores, findings, await self.engine.call([talk], changes)))
 
     async def review(self, body: bodies.Reviewed) -> Response:
         """List the replies that a person should look at first."""
         metrics, talks = body.chosen(self.metrics), body.all(self.limits)
-        groups = await self.engine.score(talks, metrics)
+        judged = await self.engine.judge(talks, metrics)
 
         def reviewed() -> object:
             reviewer = Reviewer(body.top)
-            for talk, scores in zip(talks, groups, strict=True):
+            for talk, (scores, _) in zip(talks, judged, strict=True):
                 reviewer.add(talk, scores)
             return reviewer.review()
 

@@ -10,7 +10,7 @@ from fastapi import HTTPException, Request, Response
 from msgspec.structs import replace
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from grice.data import Conversation, Score, json_line
+from grice.data import Conversation, Finding, Score, json_line
 from grice.errors import RecordError, did_you_mean, plural
 from grice.evaluation.rerank import Blend, Ranked
 from grice.evaluation.review import Review
@@ -156,12 +156,13 @@ def _check_size(count: int, limits: Limits) -> None:
 
 
 class Scored(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Scores in the order of the turns and of the loaded metrics.
+    """Scores in the order of the turns and of the loaded metrics, and the flaws that rules find.
 
     ``changes`` by metric are those that ``what_if`` asks for.
     """
 
     scores: list[Score]
+    findings: list[Finding]
     changes: dict[str, Any] | None = None
 
 

@@ -15,15 +15,18 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from time import perf_counter
 from traceback import clear_frames
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from msgspec.structs import replace
 from prometheus_client import Counter, Gauge
 
 from grice.data import json_line
+from grice.detectors import ALL, find_flaws
+from grice.detectors.rules import selected
 from grice.errors import StoppedError
 from grice.progress import watched
 from grice.scoring.api import Scorer
+from grice.scoring.loaded import judged_turns
 from grice.serve.bodies import RETRY, Refused
 
 if TYPE_CHECKING:
@@ -31,7 +34,7 @@ if TYPE_CHECKING:
 
     from prometheus_client import CollectorRegistry
 
-    from grice.data import Conversation, Score
+    from grice.data import Conversation, Finding, Score
     from grice.progress import Advance
     from grice.serve import Limits
 
@@ -43,6 +46,8 @@ PART = 1_000
 """Characters of replies that a metric judges in one step."""
 
 Result = TypeVar("Result")
+Judged: TypeAlias = "tuple[list[Score], list[Finding]]"
+"""Scores and findings of a conversation."""
 
 
 class _Job:
@@ -87,6 +92,14 @@ class _Scorer(Scorer):
         groups = super().score(conversations)
         return [[replace(score, meta={}) for score in group] for group in groups]
 
+    def judge(self, conversations: Sequence[Conversation]) -> list[Judged]:
+        """Return the scores of each conversation, and the findings of the default rules."""
+        rules = selected(ALL)
+        return [
+            (scores, find_flaws(talk, rules, judged_turns(talk, self.speakers)))
+            for talk, scores in zip(conversations, self.score(conversations), strict=True)
+        ]
+
 
 class Engine:
     """Scores requests while its context is open."""
@@ -113,26 +126,26 @@ class Engine:
         self.ready = False
         await asyncio.to_thread(self._threads.shutdown)
 
-    async def score(
+    async def judge(
         self, conversations: Sequence[Conversation], metrics: tuple[str, ...]
-    ) -> list[list[Score]]:
-        """Return the scores of each conversation."""
+    ) -> list[Judged]:
+        """Return the scores and findings of each conversation."""
         job = _Job(conversations)
         queue = self._queues[metrics] if job.size <= SHORT else deque()
-        scores: list[list[Score]] = await self._done(job, queue, self.only(metrics))
-        return scores
+        judged: list[Judged] = await self._done(job, queue, self.only(metrics))
+        return judged
 
     async def call(self, talks: Sequence[Conversation], function: Callable[[], Result]) -> Result:
         """Return the result of a function that reads or scores conversations by itself."""
         result: Result = await self._done(_Job(talks, function), deque(), self.scorer)
         return result
 
-    def only(self, metrics: tuple[str, ...]) -> Scorer:
+    def only(self, metrics: tuple[str, ...]) -> _Scorer:
         """Return the scorer of some of the metrics."""
         chosen = [loaded for loaded in self.scorer.metrics if loaded.metric.name in metrics]
         return self.scorer._replace(metrics=chosen)
 
-    async def _done(self, job: _Job, queue: deque[_Job], scorer: Scorer) -> Any:  # noqa: ANN401
+    async def _done(self, job: _Job, queue: deque[_Job], scorer: _Scorer) -> Any:  # noqa: ANN401
         if not self.ready:
             raise Refused(503, "the service is shutting down", do="ask another instance", **RETRY)
         queue.append(job)
@@ -150,7 +163,7 @@ class Engine:
             self._waiting -= job.turns
 
     def _compute(
-        self, line: _Line, queue: deque[_Job], scorer: Scorer, loop: asyncio.AbstractEventLoop
+        self, line: _Line, queue: deque[_Job], scorer: _Scorer, loop: asyncio.AbstractEventLoop
     ) -> None:
         """Compute a batch from the head of a queue, which an earlier batch may have emptied."""
         jobs: list[_Job] = []
@@ -199,13 +212,13 @@ class Engine:
         self._turns.inc(sum(job.turns for job in jobs))
 
 
-def _results(jobs: Sequence[_Job], scorer: Scorer) -> list[object]:
+def _results(jobs: Sequence[_Job], scorer: _Scorer) -> list[object]:
     """Return the result of each job, or its error."""
     try:
         if jobs and jobs[0].call is not None:
             return [jobs[0].call()]
-        scores = iter(scorer.score([talk for job in jobs for talk in job.conversations]))
-        return [[next(scores) for _ in job.conversations] for job in jobs]
+        judged = iter(scorer.judge([talk for job in jobs for talk in job.conversations]))
+        return [[next(judged) for _ in job.conversations] for job in jobs]
     except Exception as error:  # noqa: BLE001 - one request must not end the service
         clear_frames(error.__traceback__)  # loops end here, not on the thread that gets the error
         if len(jobs) == 1:

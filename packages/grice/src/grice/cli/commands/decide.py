@@ -13,8 +13,9 @@ from grice.errors import InputError, RecordError, plural
 from grice.tables import Lines, Table, View, bounds, number, value_and_bounds
 
 if TYPE_CHECKING:
+    from grice.data import Finding
     from grice.evaluation.compare import CompareResult, MetricDifference
-    from grice.evaluation.gate import ShareBelow
+    from grice.evaluation.gate import GateResult, ShareBelow
     from grice.evaluation.ratings import Calibration, EstimateResult
     from grice.evaluation.rerank import Preference, Ranked
 
@@ -30,13 +31,14 @@ def compare(
     seed: int = 0,
     report: OutputPath | None = None,
 ) -> Output:
-    """Compare two score files: differences, significance, turns and causes.
+    """Compare two versions: their scores, or the findings in their conversations.
 
     Args:
-        baseline (A.jsonl): scores to compare with; of another tool: FILE#COLUMN
-        other (B.jsonl): scores of the other version for the same conversations
+        baseline (A.jsonl): scores to compare with, of another tool FILE#COLUMN; or conversations,
+            which the default rules of grice check then check
+        other (B.jsonl): those of the other version for the same conversations
         difference (D): smallest relevant difference, for the sample size; default: the observed one
-        moved (N): number of changed conversations to list
+        moved (N): number of changed conversations to list, and of new and of resolved findings
         texts (CHATS): the scored conversations, to show the judged replies
         seed: permutation tests and resampling
     """
@@ -52,16 +54,19 @@ def compare(
         seed=seed,
     )
     if report is not None:
-        from grice.report.html import difference_page
+        from grice.report.exports import difference_page
 
         write_text(difference_page(result), report)
-    return Output([result], _compare_view(result))
+    return Output([result], _compare_view(result, moved))
 
 
-def _compare_view(result: CompareResult) -> View:
+def _compare_view(result: CompareResult, most: int) -> View:
     yield Lines([f"{result.other} against the baseline {result.baseline}"], style="bold")
     if not result.paired:
         yield Lines(["no conversation in common: means over the conversations of each, unpaired"])
+    if result.of_findings:
+        yield from _findings_view(result, most)
+        return
     columns = ("metric", "baseline", "other", "difference", "95 % interval", "p (Holm)", "d_z", "n")
     yield Table(columns, map(_compared, result.metrics))
     for metric in result.metrics:
@@ -118,7 +123,40 @@ def _moved_view(metric: MetricDifference) -> View:
             yield Lines(changes, style="dim", indent=12)
 
 
+def _findings_view(result: CompareResult, most: int) -> View:
+    from grice.evaluation.compare import DIFFERENT
+
+    yield Lines(["share of replies with a finding"])
+    rows = (
+        (f"{metric.metric} {result.rules.get(metric.metric, '')}", *_compared(metric)[1:5])
+        for metric in result.metrics
+    )
+    yield Table(("rule", "baseline", "other", "difference", "95 % interval"), rows)
+    every, *rules = result.metrics
+    yield Lines([every.says])
+    if result.paired:
+        yield Lines(_left_out(every), style="yellow", indent=2)
+    yield Lines(
+        rule.says for rule in rules if rule.comparison and rule.comparison.verdict in DIFFERENT
+    )
+    for name, findings in (("new", result.new), ("resolved", result.resolved)):
+        if findings:
+            yield "\n"
+            yield Lines([f"{name}: {plural(len(findings), 'finding')}"], style="bold")
+            yield from listed(findings, most, f"--moved {len(findings)} lists all")
+
+
+def listed(findings: Sequence[Finding], most: int, more: str) -> View:
+    """Yield so many findings at most, one per line, then how to list the others."""
+    from grice.report.findings import line
+
+    yield Lines(map(line, findings[:most]), indent=2)
+    if len(findings) > most:
+        yield Lines([f"… and {len(findings) - most:,} more: {more}"], style="dim", indent=2)
+
+
 STYLES = {"passed": "green", "failed": "bold red", "uncertain": "yellow"}
+FINDINGS = 10  # listed under a failed gate
 SHARE_BELOW = "METRIC:VALUE=SHARE, such as relevance:0.3=0.1"
 
 
@@ -130,15 +168,17 @@ def gate(
     max_failed: Sequence[str] = (),
     max_abstained: Sequence[str] = (),
     max_drop: Sequence[str] = (),
+    max_findings: Sequence[str] = (),
     baseline: str | None = None,
     allow_uncertain: bool = False,
     junit: OutputPath | None = None,
     markdown: OutputPath | None = None,
 ) -> Output:
-    """Check scores against thresholds: exit status 0 passed, 1 failed, 2 unusable input.
+    """Check thresholds of scores or findings: exit status 0 passed, 1 failed, 2 unusable input.
 
     Args:
-        scores (OUT.jsonl): scores of grice score; of another tool: FILE#COLUMN; - for stdin
+        scores (OUT.jsonl): scores of grice score; of another tool: FILE#COLUMN; - for stdin; with
+            --max-findings conversations
         min_ (METRIC=VALUE): fail if the mean may be below VALUE (lower end of the 95 % interval);
             may be repeated
         max_share_below (METRIC:VALUE=SHARE): fail if more than SHARE of the items may score below
@@ -147,42 +187,51 @@ def gate(
         max_abstained ([METRIC=]SHARE): largest share of abstained scores, of all metrics or of one
         max_drop ([METRIC=]DROP): fail if the mean may be more than DROP below that of the baseline
             (lower end of the interval of the difference), for all metrics or for one
+        max_findings ([CODE=]SHARE): fail if more than SHARE of the replies may have a finding of
+            the rules of a code, its beginning or name, of all default rules without one (upper end
+            of the interval); without any finding it passes; may be repeated
         baseline (OLD.jsonl): the scores of an earlier run, for --max-drop
         allow_uncertain: pass a check if its estimate passes but its interval includes the threshold
         junit (FILE.xml): write JUnit XML
         markdown (FILE.md): write a summary
     """
-    from grice.evaluation.gate import Rules, gate_file
+    from grice.evaluation.gate import EVERY, Rules, gate_file
+    from grice.evaluation.rates import ANY
     from grice.report.exports import junit as junit_of
     from grice.report.exports import markdown as markdown_of
 
     wanted = Rules(
         _by_metric("--min", min_, "METRIC=VALUE, such as relevance=0.6"),
         tuple(map(_share_below, max_share_below)),
-        _by_metric("--max-failed", max_failed, "[METRIC=]SHARE"),
-        _by_metric("--max-abstained", max_abstained, "[METRIC=]SHARE"),
+        _by_metric("--max-failed", max_failed, "[METRIC=]SHARE", EVERY),
+        _by_metric("--max-abstained", max_abstained, "[METRIC=]SHARE", EVERY),
         allow_uncertain,
-        _by_metric("--max-drop", max_drop, "[METRIC=]DROP"),
+        _by_metric("--max-drop", max_drop, "[METRIC=]DROP", EVERY),
+        _by_metric("--max-findings", max_findings, "[CODE=]SHARE", ANY),
     )
     result = gate_file(scores, wanted, baseline)
     for output, written in ((junit, junit_of), (markdown, markdown_of)):
         if output is not None:
             write_text(written(result, scores), output)
-    view = (
-        Lines([f"{check.verdict:9}  {check.metric}: {check.says}"], style=STYLES[check.verdict])
-        for check in result.checks
-    )
-    return Output([result], view, DONE if result.passed else UNMET)
+    return Output([result], _gate_view(result, scores), DONE if result.passed else UNMET)
 
 
-def _by_metric(flag: str, thresholds: Sequence[str], form: str) -> dict[str, float]:
-    """Return thresholds by metric; two for one metric are refused."""
-    from grice.evaluation.gate import EVERY
+def _gate_view(result: GateResult, file: str) -> View:
+    for check in result.checks:
+        line = f"{check.verdict:9}  {check.metric}: {check.says}"
+        yield Lines([line], style=STYLES[check.verdict])
+    if not result.passed:
+        yield from listed(result.findings, FINDINGS, f"grice check {file}")
 
+
+def _by_metric(
+    flag: str, thresholds: Sequence[str], form: str, every: str = ""
+) -> dict[str, float]:
+    """Return thresholds by metric, ``every`` without one; two for one metric are refused."""
     by_metric: dict[str, float] = {}
     for text in thresholds:
         metric, value = named_number(flag, text, form)
-        name = metric or EVERY
+        name = metric or every
         if name in by_metric:
             pair = f"{by_metric[name]:g} and {value:g}"
             raise InputError(f"{flag}: two thresholds for {name}, {pair}")

@@ -1,5 +1,6 @@
 "use strict";
 const WAIT = 200;
+const [LOW, HIGH] = [0.3, 0.6];
 const NAMED = /^([^\s:][^:]{0,39}):\s+(.*)$|^([^\s:][^:]{0,39}):$/;
 const at = (id) => document.getElementById(id);
 let asked = null, timer = 0;
@@ -48,6 +49,14 @@ function spans(piece) {
   return piece.span ? [piece.span] : [];
 }
 
+// A score outside 0 to 1 is a quantity, such as a number of words.
+const isScore = (score) => score.status === "ok" && score.value >= 0 && score.value <= 1;
+
+function valueText({ status, value }) {
+  if (status !== "ok") return "–";
+  return isScore({ status, value }) ? value.toFixed(2) : String(Number(value.toPrecision(3)));
+}
+
 // Offsets count characters, not the halves of which JavaScript makes some.
 function quoted(turns, span) {
   return Array.from(turns[span.turn]?.text ?? "").slice(span.start, span.end).join("");
@@ -63,27 +72,34 @@ function described(piece, turns) {
 
 const signed = (value) => (value < 0 ? "−" : "+") + Math.abs(value).toFixed(2);
 
-function scoreView(score, turns, texts) {
+function scoreView(score, turns, mark) {
   const box = element("details");
   const line = element("summary");
   line.append(element("span", score.metric, "name"));
   const meter = element("meter");
-  meter.min = 0; meter.max = 1; meter.value = score.status === "ok" ? score.value : 0;
-  meter.classList.toggle("none", score.status !== "ok" || score.value < 0 || score.value > 1);
+  meter.value = isScore(score) ? score.value : 0;
+  // Below low a meter is red, below high yellow, and above green.
+  [meter.low, meter.high, meter.optimum] = [LOW, HIGH, 1];
+  meter.classList.toggle("none", !isScore(score));
   meter.setAttribute("aria-hidden", "true");
-  line.append(meter, element("span", score.status === "ok" ? score.value.toFixed(2) : "–"));
+  line.append(meter, element("span", valueText(score), isScore(score) && score.value < LOW ? "low" : ""));
   line.append(element("span", score.status === "ok" ? score.reason ?? "" : `${score.status}: ${score.reason ?? ""}`, "reason"));
   const list = element("ul");
   for (const piece of score.evidence) list.append(element("li", described(piece, turns)));
   if (!score.evidence.length) list.append(element("li", "no further evidence"));
   box.append(line, list);
-  box.addEventListener("toggle", () => texts.forEach((text, turn) => {
-    const all = [...document.querySelectorAll("details[open]")].flatMap((open) => open.evidence ?? []);
-    marked(text, turns[turn], all.flatMap(spans).filter((span) => span.turn === turn));
-  }));
+  box.addEventListener("toggle", mark);
   box.evidence = score.evidence;
   box.dataset.of = `${score.turn} ${score.metric}`;
   return box;
+}
+
+// A flaw that a rule finds, with its code; its words are marked in the turns.
+function findingView(finding) {
+  const line = element("p", "", "finding");
+  line.append(element("b", finding.code), element("span", ` ${finding.message}`));
+  line.classList.add(finding.severity ?? "error");
+  return line;
 }
 
 function marked(place, turn, stretches) {
@@ -98,21 +114,27 @@ function marked(place, turn, stretches) {
   }
 }
 
-function show(turns, scores) {
+function show(turns, scores, findings) {
   const opened = new Set([...document.querySelectorAll("details[open]")].map((box) => box.dataset.of));
   const texts = turns.map((turn) => {
     const said = element("p", "", "said");
-    marked(said, turn, []);
     return said;
   });
+  const found = findings.flatMap((finding) => finding.spans ?? []);
+  const mark = () => texts.forEach((text, turn) => {
+    const all = [...document.querySelectorAll("details[open]")].flatMap((open) => open.evidence ?? []);
+    marked(text, turns[turn], [...found, ...all.flatMap(spans)].filter((span) => span.turn === turn));
+  });
+  mark();
   const rows = texts.map((text) => {
     const row = element("li");
     row.append(text);
     return row;
   });
+  for (const finding of findings) rows[finding.turn]?.append(findingView(finding));
   at("whole").replaceChildren();
   for (const score of scores) {
-    const box = scoreView(score, turns, texts);
+    const box = scoreView(score, turns, mark);
     (score.turn === null ? at("whole") : rows[score.turn])?.append(box);
     box.open = opened.has(box.dataset.of);
   }
@@ -122,7 +144,7 @@ function show(turns, scores) {
 async function score() {
   const text = at("chat").value;
   asked?.abort();
-  if (!text.trim()) { show([], []); say(""); return; }
+  if (!text.trim()) { show([], [], []); say(""); return; }
   let body;
   try {
     body = request(text);
@@ -143,8 +165,10 @@ async function score() {
       if (answer.status === 429) later(1000 * Number(answer.headers.get("Retry-After") || 1));
       return;
     }
-    show(spoken(body), found.scores);
-    say(`${found.scores.length} scores in ${Math.round(performance.now() - began)} ms`);
+    show(spoken(body), found.scores, found.findings);
+    const count = (n, noun) => `${n} ${noun}${n === 1 ? "" : "s"}`;
+    const time = Math.round(performance.now() - began);
+    say(`${count(found.findings.length, "finding")}, ${count(found.scores.length, "score")} in ${time} ms`);
   } catch (error) {
     if (error.name !== "AbortError") say("The service does not respond: " + error.message, true);
   }
