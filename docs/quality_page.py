@@ -46,7 +46,7 @@ docs` writes this page from the [records](results.md).
 FOOT = """\
 **Not found:** false facts, most contradictions with `small`, incomplete answers, other languages than
 English. [What each metric misses](what-it-cannot-see.md), flaw by flaw; [what each preset
-needs](concepts/presets.md); [every row](results.md).
+needs](concepts/models.md#presets); [every row](results.md).
 """
 
 

@@ -17,6 +17,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 from notebook import executed
 
 WIDE = ("quality.md",)  # pages of tables that need the room beside them
+API = ("grice", "grice.scoring", "grice.readers", "grice.stats", "grice.perturb",
+       "grice.evaluation.rerank", "grice.integrations")  # fmt: skip
+"""Modules whose docstrings the site shows below the page on the Python API."""
 LINK = re.compile(
     r"(?<!!)\[(?P<text>[^\]]+)\]\((?P<target>(?!\w+:|#)[^)#\s]+)(?P<anchor>#[\w-]+)?\)"
 )
@@ -37,6 +40,9 @@ def on_page_markdown(markdown: str, *, page: Any, config: Any, **_: object) -> s
     uri = page.file.src_uri
     if uri in WIDE:
         page.meta["hide"] = ["navigation", "toc"]
+    if uri == "api.md":
+        docstrings = (f"## {module}\n\n::: {module}\n" for module in API)
+        markdown = "\n".join([markdown, *docstrings])
     return linked(markdown, Path(config["docs_dir"]), os.path.dirname(uri), uri)
 
 

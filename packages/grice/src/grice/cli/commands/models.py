@@ -68,7 +68,7 @@ def _details(model: ModelInfo) -> Iterator[Lines]:
         f"training data: {model.training}",
         f"on disk: {disk}{fetched}",
         f"in memory: {memory}",
-        *(measured or [f"{unmeasured}docs/concepts/presets.md"]),
+        *(measured or [f"{unmeasured}docs/concepts/models.md"]),
     ]
     yield Lines(lines, indent=2)
 
