@@ -1,16 +1,17 @@
 """Put the log of ``grice demo`` into the package: ``examples/`` of the repository is its source."""
 
 from pathlib import Path
+from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 LOG = "support-bot.jsonl"
 
 
-class ExampleLog(BuildHookInterface):
-    """Adds the log to sdists and to wheels built in a checkout; a wheel of an sdist finds it there."""
+class ExampleLog(BuildHookInterface[Any]):
+    """Adds the log in a checkout; a wheel that is built from an sdist finds it there."""
 
-    def initialize(self, version, build_data):
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002
         """Add the file to those of the build."""
         source = Path(self.root).parents[1] / "examples" / LOG
         if source.is_file():

@@ -187,10 +187,12 @@ def check(
     Args:
         sources: Paths of files in any known format, or conversations as :func:`grice.score` takes
             them.
-        select, ignore: Codes, beginnings of codes or names of rules; ``all`` is every rule.
+        select: Codes, beginnings of codes or names of the rules to run; ``all`` is every rule.
+        ignore: The same of rules to leave out.
         min_confidence: Least measured precision of a rule, instead of that of the default rules.
         speakers: Check only turns of these speakers or roles; ``all`` is every speaker.
-        format, columns: As of :func:`grice.read`.
+        format: As of :func:`grice.read`.
+        columns: As of :func:`grice.read`.
         baseline: An earlier result, or its JSON file; only new findings are returned.
 
     Raises:
