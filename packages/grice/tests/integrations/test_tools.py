@@ -3,7 +3,6 @@
 import asyncio
 import importlib
 import json
-import math
 import os
 import subprocess
 import sys
@@ -99,22 +98,6 @@ def test_langsmith_and_openevals_get_a_list_of_results():
         evaluate(inputs="Hi.")
 
 
-def test_langsmith_evaluates_with_it(monkeypatch):
-    langsmith = pytest.importorskip("langsmith")
-    from langsmith.evaluation.evaluator import run_evaluator
-    from langsmith.schemas import Example, Run
-
-    from grice.integrations.langsmith import grice_evaluator
-
-    run = Run.model_construct(
-        id="0", name="bot", run_type="chain", inputs={"messages": GARDEN[:3]}, outputs=GARDEN[3]
-    )
-    example = Example.model_construct(id="1", inputs={"messages": GARDEN[:3]}, outputs=None)
-    results = run_evaluator(grice_evaluator("relevance")).evaluate_run(run, example)
-    assert langsmith.__version__
-    assert [result.key for result in results["results"]] == ["relevance"]
-
-
 def chat_messages(messages):
     """Return messages as Inspect has them."""
     from inspect_ai.model import ChatMessageAssistant, ChatMessageUser
@@ -140,20 +123,6 @@ def test_inspect_scores_a_sample(tmp_path, socket_enabled):
     value = log.samples[0].scores["grice_scorer"].value
     assert value["relevance"] == Evaluator("relevance").reply(GARDEN)[0].value
     assert set(value) == {"relevance", "responsiveness"}
-
-
-def test_inspect_keeps_what_abstained_out_of_means(monkeypatch):
-    module = library("inspect_ai")
-    nothing = evaluator.Evaluation("relevance", None, None, "abstained", "relevance:4")
-    monkeypatch.setattr(Evaluator, "reply", lambda *_: [nothing])
-
-    class State:
-        messages, sample_id = GARDEN, 1
-
-        class output:  # noqa: N801 - a field
-            completion = ""
-
-    assert math.isnan(asyncio.run(module.grice_scorer("relevance")(State, None)).value["relevance"])
 
 
 def test_scout_scans_a_transcript():

@@ -60,7 +60,7 @@ COMMANDS = {
     "metrics, models and knowledge": {
         "list": "system", "models": "models", "kb": "models", "doctor": "system"
     },
-    "serve": {"serve": "system"},
+    "serve": {"mcp": "mcp", "serve": "system"},
 }  # fmt: skip
 """Modules of the core's commands by their name, under the headings of the help page."""
 
