@@ -21,7 +21,7 @@ import console
 
 from grice.cli import main as grice
 from grice.data import Conversation
-from grice.evaluation.review import FlaggedTurn, review
+from grice.evaluation.ranking import RankedReply, rank
 from grice.readers import read
 from grice.scoring.loaded import responses
 
@@ -46,13 +46,12 @@ messages with roles, a system prompt, tool calls and their results. It was writt
 conversations is an illustration, not a measurement: for figures see `docs/results.md`.
 
 ```console
-$ grice score examples/support-bot.jsonl -m {FLAWS} -o out.jsonl
-$ grice review out.jsonl examples/support-bot.jsonl --top 5
+$ grice check examples/support-bot.jsonl --rank --limit 5
 ```
 
 ## Ranks of the planted flaws
 
-The rank of each planted flaw in `grice review`, of {{replies}} replies: *default* is
+The rank of each planted flaw in `grice check --rank`, of {{replies}} replies: *default* is
 `grice score` without options, *small* the shipped models with
 `-m {FLAWS}`, *medium* and *large* the presets of these names. Bold: among
 the first {{flaws}}, the ranks of a perfect order.
@@ -76,8 +75,8 @@ def planted() -> list[Flaw]:
         return [Flaw(r["conversation"], int(r["turn"]), r["flaw"], r["note"]) for r in rows]
 
 
-def order(options: Sequence[str]) -> tuple[FlaggedTurn, ...]:
-    """Return all replies of the log in their order of review, scored with some options."""
+def order(options: Sequence[str]) -> tuple[RankedReply, ...]:
+    """Return all replies of the log in their order of reading, scored with some options."""
     with TemporaryDirectory() as folder:
         scores = f"{folder}/scores.jsonl"
         words = ["score", str(LOG), "-q", "--no-cache", "--json", "-o", scores, *options]
@@ -85,7 +84,7 @@ def order(options: Sequence[str]) -> tuple[FlaggedTurn, ...]:
             status = grice(words)
         if status:
             raise SystemExit(f"{' '.join(words)}: failed")
-        return review(scores, [str(LOG)], top=10_000).items
+        return rank(scores, [str(LOG)], top=10_000).items
 
 
 def page() -> str:
@@ -128,7 +127,7 @@ def cell(rank: int | None, first: int) -> str:
 
 
 def alarms(
-    flaws: Sequence[Flaw], missed: Sequence[Flaw], orders: dict[str, tuple[FlaggedTurn, ...]]
+    flaws: Sequence[Flaw], missed: Sequence[Flaw], orders: dict[str, tuple[RankedReply, ...]]
 ) -> list[str]:
     """Return the flaws that are never among the first, and the false alarms among these."""
     places, first = {flaw[:2] for flaw in flaws}, len(flaws)
@@ -143,7 +142,7 @@ def alarms(
                 by = f" by {item.metric}" if item.metric else ""
                 why = f": {item.reason}" if item.reason else ""
                 place = f"{item.conversation} #{item.turn}"
-                lines.append(f"- {item.rank}. {place}, {item.flaw}{by}{why}\n")
+                lines.append(f"- {item.rank}. {place}, {item.headline}{by}{why}\n")
     return lines
 
 

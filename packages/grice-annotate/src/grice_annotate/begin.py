@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from msgspec.structs import replace
 
 from grice.errors import InputError, ModelError, did_you_mean, os_reason
-from grice.evaluation.review import review
+from grice.evaluation.ranking import rank
 from grice.evaluation.scores import read_scores
 from grice.files import cache_folder
 from grice.models.loader import ModelLoader, default_workers
@@ -51,12 +51,12 @@ def with_scores(tasks: Iterable[Task], scores: str, metric: str) -> list[Task]:
 
 
 def reviewed(tasks: Iterable[Task], scores: str, *, top: int) -> list[Task]:
-    """Return the tasks that ``grice review`` puts first, in its order."""
+    """Return the tasks that ``grice check --rank`` puts first, in its order."""
     by_key = {task.key: task for task in tasks}
-    places = (f"{item.conversation}:{item.turn}" for item in review(scores, top=top).items)
+    places = (f"{item.conversation}:{item.turn}" for item in rank(scores, top=top).items)
     first = [by_key[place] for place in places if place in by_key]
     if not first:
-        raise InputError(f"{scores}: none of the replies that review puts first is in the input")
+        raise InputError(f"{scores}: none of the first ranked replies is in the input")
     return first
 
 

@@ -93,8 +93,8 @@ def _begin(
         tries (N): tries of a writer
         check_every (N): tasks between two attention checks, 0 for none
         minutes (N): time for a task, which then goes to somebody else
-        order: shuffled by the seed, as in the input, as grice review puts them, or first those
-            whose labels say most for a calibration
+        order: shuffled by the seed, as in the input, as grice check --rank orders them, or first
+            those whose labels say most for a calibration
         scores (OUT.jsonl): scores that grice score wrote of FILE: for --order, --propose
         metric (NAME): whose scores --order uncertain goes by
         propose (METRICS): fill in what these metrics propose, for half of the judges, drawn at

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     )
     from grice.detectors.check import check
     from grice.errors import GriceError
-    from grice.evaluation.review import review
     from grice.readers import read
     from grice.report import score_files
     from grice.scoring import load, score
@@ -41,13 +40,12 @@ _HOMES = {
     "GriceError": "errors",
     "check": "detectors.check",
     "read": "readers",
-    "review": "evaluation.review",
     "score_files": "report",
 }
 
 __all__ = [
     "Conversation", "Evidence", "Finding", "GriceError", "Judgement", "Response", "Score", "Span",
-    "Triple", "Turn", "check", "load", "read", "review", "score", "score_files",
+    "Triple", "Turn", "check", "load", "read", "score", "score_files",
 ]  # fmt: skip
 
 

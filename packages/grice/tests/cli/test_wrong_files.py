@@ -61,13 +61,13 @@ RATINGS = "RATINGS: holds ratings, where"
 @pytest.mark.parametrize(("command", "message"), [
     *((command, CONVERSATIONS) for command in (
         "gate TALKS --min relevance=0.1", "compare TALKS TALKS", "compare SCORES TALKS",
-        "review TALKS", "calibrate TALKS TALKS", "estimate TALKS TALKS",
+        "check TALKS --rank --scores TALKS", "calibrate TALKS TALKS", "estimate TALKS TALKS",
         "gate SCORES --min log_length=0 --baseline TALKS --max-drop 0.1",
         "meta-eval --on TALKS --scores TALKS",
     )),
     *((f"{command} SCORES", SCORES) for command in ("score", "perturb", "explain --file")),
     *((f"{command} RATINGS", RATINGS) for command in ("score", "meta-eval --on")),
-    ("review BROKEN", "BROKEN:1: Object missing required field `metric`"),
+    ("check TALKS --rank --scores BROKEN", "BROKEN:1: Object missing required field `metric`"),
 ])  # fmt: skip
 def test_a_file_of_another_kind_is_named(tmp_path, capsys, monkeypatch, command, message):
     monkeypatch.chdir(tmp_path)

@@ -8,7 +8,7 @@ import pytest
 
 import grice
 from grice import Conversation, Turn
-from grice.detectors import ALL, TEXT_RULES, certain_flaws, find_flaws
+from grice.detectors import ALL, TEXT_RULES, find_flaws
 from grice.scoring.loaded import judged_turns
 
 
@@ -28,6 +28,11 @@ def talk(*texts):
     roles = ("user", "assistant")
     turns = (Turn(roles[i % 2], text, role=roles[i % 2]) for i, text in enumerate(texts))
     return Conversation("talk", tuple(turns))
+
+
+def certain_flaws(conversation, turns=None):
+    turns = judged_turns(conversation) if turns is None else turns
+    return find_flaws(conversation, TEXT_RULES, turns)
 
 
 WRITTEN = sorted({item["rule"] for item in ITEMS})

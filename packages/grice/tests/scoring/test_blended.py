@@ -68,7 +68,7 @@ def test_other_commands_read_the_scores_of_a_blend(chat, tmp_path, monkeypatch, 
     for command in (
         ["report", "out.jsonl", str(chat), "-o", "b.html"],
         ["compare", "out.jsonl", "out.jsonl"],
-        ["review", "out.jsonl"],
+        ["check", str(chat), "--rank", "--scores", "out.jsonl"],
         ["gate", "out.jsonl", "--min", "mean_relevance_repetition=0.01", "--allow-uncertain"],
     ):
         assert main(command) == 0, command

@@ -2,8 +2,8 @@
 
 The 46 logs were written for this project, and their flaws keyed before any metric was run on them.
 After most flaws the user objects and the assistant corrects itself: a correct repair is no flaw.
-The order by the quality of the presets, certain flaws first as in a review, is compared with
-trivial orders. An order is good if the replies that it puts first are flawed.
+The order by the quality of the presets, findings of rules first as in ``grice check --rank``, is
+compared with trivial orders. An order is good if the replies that it puts first are flawed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from typing import NamedTuple
 import msgspec
 
 from grice.data import Conversation, Turn
-from grice.detectors import certain_flaws
+from grice.detectors import ALL, find_flaws
+from grice.detectors.rules import selected
 from grice_research.benches._turns import (
     BASELINES,
     Columns,
@@ -76,16 +77,16 @@ def read_logs(file: str = FILE) -> Keyed:
 
 
 def measure(context: BenchContext) -> Iterator[Figure]:
-    """Yield how well each order of review and trivial order finds the planted flaws."""
+    """Yield how well each order and trivial order finds the planted flaws."""
     keyed = read_logs()
     ours = [name for name in metrics_at_hand(context) if metric_and_preset(name)[0] == "quality"]
     scored = turn_scores(context, (*ours, *BASELINES), keyed.talks)
     values = {name: list(turn_values(name, given, keyed.talks)) for name, given in scored.items()}
     data = digest_of("planted_flaws", keyed.talks)
     signatures = {name: f"{context.grader(name)[1][name]}|on:{data}" for name in scored}
-    certain = list(_certain(keyed.talks))
+    found = list(_found(keyed.talks))
     for name in ours:
-        values[name] = [min(pair) for pair in zip(values[name], certain, strict=True)]
+        values[name] = [min(pair) for pair in zip(values[name], found, strict=True)]
     values |= trivial_orders(context, keyed.talks)
     columns = Columns(values, dict.fromkeys(ours, ""), signatures, {}, data)
     labels = [float(bool(flaw)) for flaw in keyed.flaws]
@@ -94,8 +95,12 @@ def measure(context: BenchContext) -> Iterator[Figure]:
     yield from lift_rows(columns, labels, ANY, keyed.conversation)
 
 
-def _certain(talks: Sequence[Conversation]) -> Iterator[float]:
-    """Yield -1 for each reply with a certain flaw, which a review lists first, otherwise 1."""
+def _found(talks: Sequence[Conversation]) -> Iterator[float]:
+    """Yield for each reply how early findings put it: below 0 with one, otherwise 1."""
     for talk in talks:
-        flawed = {finding.turn for finding in certain_flaws(talk)}
-        yield from (-1.0 if turn in flawed else 1.0 for turn in talk.targets or ())
+        replies = talk.targets or ()
+        findings = find_flaws(talk, selected(ALL), replies)
+        first = dict.fromkeys(replies, 1.0)
+        for finding in findings:
+            first[finding.turn] = min(first[finding.turn], -(finding.confidence or 0.0))
+        yield from first.values()

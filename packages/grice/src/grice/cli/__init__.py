@@ -50,7 +50,7 @@ COMMAND_GROUP = "grice.commands"  # entry point group of commands that other dis
 COMMANDS = {
     "find bad replies": {
         "check": "check",
-        **dict.fromkeys(("score", "review", "explain", "report"), "scores"),
+        **dict.fromkeys(("score", "explain", "report"), "scores"),
     },
     "compare systems and decide": dict.fromkeys(("compare", "gate", "rerank"), "decide"),
     "evaluate metrics": {
@@ -64,6 +64,8 @@ COMMANDS = {
 }  # fmt: skip
 """Modules of the core's commands by their name, under the headings of the help page."""
 
+MOVED = {"review": "check --rank"}
+"""Commands that are options of others now."""
 COMPLETION = "--print-completion"
 
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO})
@@ -152,6 +154,8 @@ def command_parser(words: Sequence[str]) -> Parser:
     entries = find_commands()
     every = words[:1] == [COMPLETION]
     chosen = None if every else next((word for word in words if not word.startswith("-")), None)
+    if chosen in MOVED and chosen not in entries:
+        raise InputError(f"no command {chosen!r}; did you mean 'grice {MOVED[chosen]}'?")
     absent = distributions.extras().keys() - entries.keys()
     if chosen in absent:
         package = f"'grice[{distributions.extras()[chosen]}]'"

@@ -9,11 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grice.data import Finding, Span
-from grice.detectors import agents, dialogue, language, privacy, text, tone, user
+from grice.detectors import agents, dialogue, language, privacy, scored, text, tone, user
 from grice.detectors.conversation import Background, Reply
 from grice.detectors.rules import Rule
 from grice.errors import excerpt
-from grice.scoring.loaded import judged_turns
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,9 +23,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ALL",
     "RULES",
-    "SYSTEMATIC",
     "TEXT_RULES",
-    "certain_flaws",
     "empty_reply",
     "find_flaws",
     "in_words",
@@ -55,36 +52,20 @@ ALL: tuple[Rule, ...] = (
     *user.RULES,
     *tone.RULES,
 )
-RULES = {rule.name: rule.title for rule in TEXT_RULES}
-"""Title of each certain rule by its name, in the order in which findings are listed."""
-SYSTEMATIC = frozenset(("raw-json", "raw-html", "leaked-tokens", "other-language"))
-"""Rules with systematic findings: caused by the format or the users of a log."""
+RULES = {rule.code: rule for rule in (*ALL, *scored.SCORED_RULES)}
+"""All rules by code, also those that read scores."""
 SPANS = 10  # places that a finding names at most
 QUOTED, MASKED = 80, 4
 """Characters of a quote, and of one whose rest is masked."""
 
 
 def in_words(counts: Mapping[str, int]) -> str:
-    """Return counts of findings by name as words.
+    """Return counts of findings by code as words.
 
-    >>> in_words({"cut-off": 1, "empty-reply": 3})
-    'empty reply (3), cut-off reply (1)'
+    >>> in_words({"T108": 1, "T101": 3})
+    'cut-off reply (1), empty reply (3)'
     """
-    found = ((title, counts.get(code)) for code, title in RULES.items())
-    return ", ".join(f"{title} ({count:,})" for title, count in found if count)
-
-
-def certain_flaws(talk: Conversation, turns: Iterable[int] | None = None) -> list[Finding]:
-    """Return the certain flaws of replies, in the order of the turns.
-
-    >>> from grice import Conversation, Turn
-    >>> turns = Turn("user", "Hi!"), Turn("assistant", "Dear {{first_name}}, welcome back!")
-    >>> [(flaw.rule, flaw.turn) for flaw in certain_flaws(Conversation("1", turns))]
-    [('template-left-in', 1)]
-
-    ``turns`` are indices of replies; by default those that metrics judge.
-    """
-    return find_flaws(talk, TEXT_RULES, judged_turns(talk) if turns is None else turns)
+    return ", ".join(f"{RULES[code].title} ({count:,})" for code, count in counts.items())
 
 
 def find_flaws(talk: Conversation, rules: Sequence[Rule], turns: Iterable[int]) -> list[Finding]:

@@ -21,7 +21,7 @@ from grice.scoring.loaded import judged_turns
 from grice.tables import Records
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from grice.data import Conversation, Json
     from grice.detectors.rules import Rule
@@ -111,11 +111,11 @@ class Checker:
     ) -> None:
         self._rules = rules
         self._speakers = speakers
-        self._old = Counter(map(_identity, baseline.findings if baseline else ()))
+        self._old = Known(baseline)
         self._findings: list[Finding] = []
         self._found: Counter[str] = Counter()
         self._within: dict[str, set[str]] = {rule.code: set() for rule in rules}
-        self._conversations = self._replies = self._known = 0
+        self._conversations = self._replies = 0
         self._problems: list[str] = []
         self._skipped = 0
 
@@ -128,11 +128,7 @@ class Checker:
         turns = judged_turns(talk, self._speakers)
         self._conversations += 1
         self._replies += len(turns)
-        for finding in find_flaws(talk, self._rules, turns):
-            if self._old[key := _identity(finding)]:
-                self._old[key] -= 1
-                self._known += 1
-                continue
+        for finding in self._old.new(find_flaws(talk, self._rules, turns)):
             self._found[finding.code] += 1
             self._within[finding.code].add(f"{file}:{talk.id}")
             self._findings.append(replace(finding, file=file) if file else finding)
@@ -157,19 +153,40 @@ class Checker:
             grice.__version__,
             self._conversations,
             self._replies,
-            tuple(map(self._count, self._rules)),
+            tuple(
+                count_of(rule, self._found[rule.code], len(self._within[rule.code]))
+                for rule in self._rules
+            ),
             tuple(listed[:limit]),
-            self._known,
+            self._old.count,
             self._skipped,
             tuple(self._problems),
         )
 
-    def _count(self, rule: Rule) -> RuleCount:
-        found, within, seen = self._found[rule.code], self._within[rule.code], rule.measured
-        interval = (seen.low, seen.high) if seen else (None, None)
-        return RuleCount(
-            rule.code, rule.name, rule.title, found, len(within), rule.precision, *interval
-        )
+
+def count_of(rule: Rule, findings: int, conversations: int) -> RuleCount:
+    """Return how often a rule found something, beside its measured precision."""
+    low, high = (rule.measured.low, rule.measured.high) if rule.measured else (None, None)
+    return RuleCount(
+        rule.code, rule.name, rule.title, findings, conversations, rule.precision, low, high
+    )
+
+
+class Known:
+    """Leaves out the findings of a baseline, each as often as it has them."""
+
+    def __init__(self, baseline: Check | None) -> None:
+        self._left = Counter(map(_identity, baseline.findings if baseline else ()))
+        self.count = 0  # findings left out so far
+
+    def new(self, findings: Iterable[Finding]) -> Iterator[Finding]:
+        """Yield the findings that the baseline lacks."""
+        for finding in findings:
+            if self._left[key := _identity(finding)]:
+                self._left[key] -= 1
+                self.count += 1
+            else:
+                yield finding
 
 
 def check(

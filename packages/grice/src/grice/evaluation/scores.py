@@ -257,7 +257,11 @@ def by_conversation(scores: Iterable[Score]) -> Iterator[list[Score]]:
 
 
 def joined(
-    scores: str, files: Sequence[str | Path]
+    scores: str,
+    files: Sequence[str | Path],
+    *,
+    format: str | None = None,  # noqa: A002 - the reader's name for it
+    columns: Mapping[str, str] | None = None,
 ) -> Iterator[tuple[Conversation | RecordError, list[Score]]]:
     """Yield every record of files with its scores, which come in the same order.
 
@@ -270,7 +274,7 @@ def joined(
         if _is_folder(scores):
             places = sorted(file for place in files for file in files_of(str(place)))
         for place in places:
-            with read(place) as reading:
+            with read(place, format=format, columns=columns) as reading:
                 yield from reading if len(places) == 1 else from_file(reading)
 
     records = read_records()

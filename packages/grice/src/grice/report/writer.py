@@ -18,7 +18,7 @@ import numpy as np
 import grice
 from grice.detectors import in_words
 from grice.errors import InputError, RecordError, excerpt
-from grice.evaluation.review import Reviewer
+from grice.evaluation.ranking import Ranker
 from grice.evaluation.scores import joined, read_score_lines
 from grice.files import cannot_write, destination, writing
 from grice.metrics.declaration import find_metrics
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 
     from grice.data import Conversation, Json, Score
-    from grice.evaluation.review import FlaggedTurn
+    from grice.evaluation.ranking import RankedReply
     from grice.report.shown import Piece
     from grice.scoring.loaded import ScoreColumn
     from grice.scoring.summary import MetricSummary, Summary
@@ -185,7 +185,7 @@ class ReportWriter:
         self._lowest = [array("d") for _ in self._metrics]
         self._speakers: Counter[str] = Counter()
         self._total = 0
-        self._reviewer = Reviewer(FIRST)
+        self._ranker = Ranker(FIRST)
         target = destination(path)
         self._folder = None if target is None else target.parent
         try:
@@ -202,7 +202,7 @@ class ReportWriter:
 
     def add(self, conversation: Conversation, scores: Sequence[Score]) -> None:
         """Add one conversation with all its scores; the page keeps the order of the calls."""
-        self._reviewer.add(conversation, scores)
+        self._ranker.add(conversation, scores)
         speakers = list(dict.fromkeys(turn.speaker for turn in conversation.turns))
         self._speakers.update(speakers)
         self._total += 1
@@ -271,7 +271,7 @@ class ReportWriter:
             title=self._title,
             panels=panels,
             summary=summary,
-            review=self._reviewer.review(),
+            ranking=self._ranker.ranking(),
             notes=list(notes(summary)),
             command=self._command,
             version=self._version,
@@ -298,15 +298,15 @@ def _json(value: object) -> bytes:
     return json.dumps(value, separators=(",", ":")).encode()
 
 
-def _address(item: FlaggedTurn) -> str:
+def _address(item: RankedReply) -> str:
     """Return the fragment that opens a turn, as the script of the page writes it."""
     name = item.conversation.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return "#" + quote(name, safe="!~*'()") + f"/{item.turn}"
 
 
-def _reply(item: FlaggedTurn) -> list[Piece]:
+def _reply(item: RankedReply) -> list[Piece]:
     own = [(span.start, span.end) for span in item.spans if span.turn == item.turn]
-    return snippet(item.reply, own, REPLY, as_written=bool(item.findings))
+    return snippet(item.reply, own, REPLY, as_written=item.certain)
 
 
 def _bound(value: float) -> str:

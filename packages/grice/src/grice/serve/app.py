@@ -24,8 +24,8 @@ from starlette.requests import ClientDisconnect
 from grice import __version__
 from grice.data import json_line
 from grice.errors import GriceError, RecordError
+from grice.evaluation.ranking import Ranker
 from grice.evaluation.rerank import rerank
-from grice.evaluation.review import Reviewer
 from grice.readers._formats import FieldError, decode
 from grice.report.html import head
 from grice.serve import Limits, bodies
@@ -93,10 +93,10 @@ class Service:
         judged = await self.engine.judge(talks, metrics)
 
         def reviewed() -> object:
-            reviewer = Reviewer(body.top)
+            ranker = Ranker(body.top)
             for talk, (scores, _) in zip(talks, judged, strict=True):
-                reviewer.add(talk, scores)
-            return reviewer.review()
+                ranker.add(talk, scores)
+            return ranker.ranking()
 
         return _json(await self.engine.call(talks, reviewed))
 

@@ -12,8 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from grice.data import Conversation, Finding, Score, json_line
 from grice.errors import RecordError, did_you_mean, plural
+from grice.evaluation.ranking import Ranking
 from grice.evaluation.rerank import Blend, Ranked
-from grice.evaluation.review import Review
 from grice.readers import from_record
 from grice.readers._formats import kind
 from grice.scoring.blended import Rule
@@ -172,7 +172,7 @@ class Failed(msgspec.Struct, frozen=True):
     error: dict[Literal["what", "where", "do"], str]
 
 
-ANSWERS = {"/score": Scored, "/explain": Scored, "/review": Review, "/rerank": Ranked}
+ANSWERS = {"/score": Scored, "/explain": Scored, "/review": Ranking, "/rerank": Ranked}
 """The body of an answer, by path."""
 
 

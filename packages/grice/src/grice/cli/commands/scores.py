@@ -1,4 +1,4 @@
-"""Commands on scores of conversations: score, report, explain and review."""
+"""Commands on scores of conversations: score, report and explain."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ from grice.cli.output import (
     note,
     one_line,
     warn,
-    write_rows,
 )
 from grice.errors import LONGEST, InputError, plural, redacted
 from grice.progress import tracking
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
     from grice.cli.derive import Count, Endpoints, Input, OutputPath, Scoring
     from grice.data import Conversation, Evidence, Score
     from grice.evaluation.perturbed import Counterfactual
-    from grice.evaluation.review import FlaggedTurn, Review
+    from grice.evaluation.ranking import Ranking
     from grice.models.endpoint import Usage
     from grice.scoring.api import Grader
     from grice.scoring.loaded import LoadedMetric
@@ -86,7 +85,7 @@ def score(
         engine: score each file by a worker; -o is then a folder
         address (URL): of a running cluster; default: workers are started here
     """
-    from grice.evaluation.review import Reviewer
+    from grice.evaluation.ranking import Ranker
     from grice.readers import part_read
     from grice.report import page_of
     from grice.scoring.blended import blend_of
@@ -106,7 +105,7 @@ def score(
         if output is None:
             raise InputError("--engine writes a shard for each file: name a folder with -o FOLDER")
         return _score_on_engine(engine, files, str(output), scoring, reading, speaker, address)
-    reviewer = Reviewer(FIRST)
+    ranker = Ranker(FIRST)
     with ExitStack() as stack:
         readings = [stack.enter_context(each) for each in opened(files, reading)]
         grader = stack.enter_context(load_grader(scoring, speaker, skip_missing=True))
@@ -125,7 +124,7 @@ def score(
                 tracking("conversations", sample, part) as advance,
             ):
                 for talk, scores in scored:
-                    reviewer.add(talk, scores)
+                    ranker.add(talk, scores)
                     if page is not None:
                         page.add(talk, scores)
                     advance(1)
@@ -142,7 +141,7 @@ def score(
     for line in notes(summary):
         note(line)
     if to is None or to not in ("-", "/dev/stdout"):
-        emit([summary.record()], _summary_view(summary, reviewer.review()), as_json=json)
+        emit([summary.record()], _summary_view(summary, ranker.ranking()), as_json=json)
     elif summary.skipped:
         for problem in summary.problems:
             warn(problem)
@@ -234,7 +233,9 @@ def _score_on_engine(
     return Output(shards, [Lines([line])], status)
 
 
-def _summary_view(summary: Summary, worst: Review | None = None) -> View:
+def _summary_view(summary: Summary, worst: Ranking | None = None) -> View:
+    from grice.detectors import in_words
+
     drawn = summary.sample
     of = f", drawn of {drawn.of:,} (seed {drawn.seed})" if drawn else ""
     conversations = plural(summary.conversations, "conversation")
@@ -255,10 +256,10 @@ def _summary_view(summary: Summary, worst: Review | None = None) -> View:
         title = "to look at first, lowest quality first"
         yield "\n"
         yield Lines([title], style="bold")
-        yield from _certain(worst)
+        if worst.certain:
+            yield Lines([f"findings of rules: {in_words(worst.certain)}"])
         for item in flawed:
-            why = f"{item.headline}, by {item.metric}" if item.metric else item.headline
-            why += f": {item.reason}" if item.reason else ""
+            why = item.reason + (f" ({item.metric})" if item.metric else "")
             yield _turn(item.certainty, item.conversation, item.turn, item.reply, why)
     if summary.skipped:
         skipped = plural(summary.skipped, "record")
@@ -267,13 +268,6 @@ def _summary_view(summary: Summary, worst: Review | None = None) -> View:
         yield Lines(summary.problems[:FIRST], indent=2)
         if summary.skipped > FIRST:
             yield Lines([f"… and {summary.skipped - FIRST:,} more"], indent=2)
-
-
-def _certain(reviewed: Review, style: str = "") -> Iterator[Lines]:
-    from grice.detectors import in_words
-
-    if reviewed.certain:
-        yield Lines([f"certain flaws: {in_words(reviewed.certain)}"], style=style)
 
 
 def _turn(value: str, conversation: str, turn: int | None, text: str, reason: str | None) -> Table:
@@ -422,59 +416,3 @@ def _conversation(texts: Sequence[str], *, is_placed: bool) -> Conversation:
         raise InputError("--id and --turn need --file FILE")
     turns = tuple(Turn("AB"[i % 2], text) for i, text in enumerate(texts))
     return Conversation("talk", turns, targets=(len(turns) - 1,))
-
-
-TURN_WIDTH, QUOTED = 74, 32
-"""Characters of a turn, and of words in it, that are shown: a line of a terminal."""
-
-
-def review(
-    scores: str,
-    conversations: Sequence[str] = (),
-    *,
-    top: Count = 20,
-    output: OutputPath | None = None,
-) -> Output:
-    """List the replies to check first, from scores.
-
-    Args:
-        scores (OUT.jsonl): scores of grice score; - for stdin
-        conversations (FILE): the conversations that were scored, to show the texts
-        output: one reply per line
-    """
-    from grice.evaluation.review import review
-
-    reviewed = review(scores, conversations, top=top)
-    if output is not None:
-        write_rows(reviewed.items, output)
-    return Output([reviewed], _review_view(reviewed))
-
-
-def _review_view(reviewed: Review) -> View:
-    used = reviewed.parts.items()
-    names = ", ".join(f"{metric} ({turns:,})" for metric, turns in used if turns)
-    yield Lines([f"{plural(reviewed.turns, 'reply', 'replies')} by {names}"], style="bold")
-    if reviewed.missing:
-        yield Lines([f"not run: {', '.join(reviewed.missing)}"], style="dim")
-    if reviewed.unused:
-        names = ", ".join(reviewed.unused)
-        yield Lines([f"run but not used for the order: {names}"], style="dim")
-    yield from _certain(reviewed, "bold")
-    for item in reviewed.items:
-        yield from _flagged_view(item)
-
-
-def _flagged_view(item: FlaggedTurn) -> Iterator[Lines]:
-    from grice.text.markup import as_read
-
-    place = f"{item.conversation} #{item.turn}"
-    yield Lines([f"{item.rank}. {item.certainty} {item.headline}, {place}"], style="bold")
-    # Keep the tags and tokens that a finding is about visible.
-    reply = item.reply if item.findings else as_read(item.reply)
-    texts = (as_read(item.before), reply)
-    yield Lines([f"> {one_line(text, TURN_WIDTH)}" for text in texts if text], indent=3)
-    why = item.reason or ""
-    if item.value is not None:
-        why = f"{item.metric} {item.value:.2f}" + (f": {why}" if why else "")
-    quoted = ", ".join(f'"{one_line(words, QUOTED)}"' for words in item.words)
-    yield Lines([why, *([quoted] if quoted else [])], indent=3, style="italic")

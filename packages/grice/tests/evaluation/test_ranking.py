@@ -1,17 +1,18 @@
-"""The order of review: which replies come first, why, and what is missing."""
+"""The order of reading: which replies come first, why, and what is missing."""
 
 import json
 
 import pytest
 from msgspec.structs import replace
 
-import grice
 from grice import Conversation, Score, Turn
 from grice.cli import main
 from grice.data import FeatureEvidence, Span, json_line
+from grice.detectors import RULES
 from grice.errors import InputError
-from grice.evaluation.review import Reviewer
+from grice.evaluation.ranking import Ranker, rank
 
+LOW = {code: rule.measured.low for code, rule in RULES.items() if rule.measured}
 TEXTS = ["Where do you live?", "In Leeds.", "Do you like it?", "In Leeds.", "You said so."]
 TALK = Conversation("talk", tuple(Turn("ab"[i % 2], text) for i, text in enumerate(TEXTS)))
 
@@ -21,23 +22,25 @@ def scored(turn, metric, value, *evidence, status="ok", conversation="talk", rea
     return Score(conversation, turn, metric, value, status, reason, (), evidence, signature)
 
 
-def reviewed(*scores, talk=TALK, top=20):
-    reviewer = Reviewer(top)
-    reviewer.add(talk, scores)
-    return reviewer.review()
+def ranked(*scores, talk=TALK, top=20):
+    ranker = Ranker(top)
+    ranker.add(talk, scores)
+    return ranker.ranking()
 
 
 def test_the_worst_reply_comes_first_with_its_words():
     verbatim = FeatureEvidence("repeated span", 1.0, span=Span(3, 0, 8))
-    first, second = reviewed(
+    before = FeatureEvidence("earlier span", 1.0, span=Span(1, 0, 9))
+    first, second = ranked(
         scored(1, "relevance", 0.9),
         scored(3, "relevance", 0.5),
-        scored(3, "repetition", 0.01, verbatim, reason="repeats turn 1 (cosine 1.00)"),
+        scored(3, "repetition", 0.01, verbatim, before, reason="repeats turn 1 (cosine 1.00)"),
     ).items
-    assert (first.rank, first.turn, first.flaw, first.metric) == (1, 3, "repeats", "repetition")
+    listed = first.rank, first.turn, first.findings[0].code, first.metric
+    assert listed == (1, 3, "D314", "repetition")
     quoted = first.words, first.before, first.reply, first.reason
-    assert quoted == (("In Leeds",), "Do you like it?", "In Leeds.", "repeats turn 1 (cosine 1.00)")
-    assert (second.turn, second.flaw) == (1, "none")
+    assert quoted == (("In Leeds",), "Do you like it?", "In Leeds.", "repeats turn 1")
+    assert (second.turn, second.findings) == (1, ())
     assert 0 < first.quality < second.quality < 1
 
 
@@ -45,12 +48,12 @@ def test_every_empty_reply_comes_before_all_others_also_without_texts():
     bad = scored(4, "repetition", 0.0, reason="repeats turn 1")
     empty = scored(0, "repetition", 0.0, reason="the reply is empty")
     scores = [*(replace(empty, turn=turn, flags=("empty",)) for turn in range(4)), bad]
-    result = reviewed(*scores, talk=None, top=5)
-    listed = [(item.rank, item.turn, item.flaw, item.quality is None) for item in result.items]
-    assert listed[:4] == [(turn + 1, turn, "empty reply", True) for turn in range(4)]
-    assert listed[4:] == [(5, 4, "repeats", False)]
-    assert result.certain == {"empty-reply": 4}
-    assert [item.flaw for item in reviewed(*scores, talk=None, top=1).items] == ["empty reply"]
+    result = ranked(*scores, talk=None, top=5)
+    listed = [(item.rank, item.turn, item.findings[0].code, item.certain) for item in result.items]
+    assert listed[:4] == [(turn + 1, turn, "T101", True) for turn in range(4)]
+    assert listed[4:] == [(5, 4, "D314", False)]
+    assert result.certain == {"T101": 4}
+    assert [item.headline for item in ranked(*scores, talk=None, top=1).items] == ["empty reply"]
 
 
 def texted(*replies):
@@ -60,44 +63,47 @@ def texted(*replies):
     return Conversation("talk", tuple(turns)), [scored(turn, "relevance", 0.9) for turn in places]
 
 
-def test_certain_flaws_come_first_with_their_words():
+def test_findings_of_all_families_come_first_those_of_precise_rules_before_others():
     talk, scores = texted("Dear {{name}}, hello.", "Fine.", "Click on the", "")
-    result = reviewed(*scores, talk=talk)
-    assert [(item.turn, item.flaw, item.certainty) for item in result.items[:3]] == [
-        (7, "empty reply", "certain"),
-        (1, "template left in", "certain"),
-        (5, "cut-off reply", "certain"),
-    ]
-    assert (result.items[3].turn, result.items[3].quality is None) == (3, False)
-    assert result.items[1].words == ("{{name}}",)
-    assert [(span.turn, span.start, span.end) for span in result.items[1].spans] == [(1, 5, 13)]
-    assert result.items[1].before == "Go on?"
-    assert result.certain == {"empty-reply": 1, "template-left-in": 1, "cut-off": 1}
+    objects = Turn("user", "That is not what I asked!")
+    talk = replace(talk, turns=(*talk.turns[:4], objects, *talk.turns[5:]))
+    result = ranked(*scores, talk=talk)
+    listed = [(item.turn, item.findings[0].code, item.certain) for item in result.items]
+    order = sorted(
+        ((7, "T101"), (1, "T105"), (5, "T108"), (3, "U501")), key=lambda found: -LOW[found[1]]
+    )
+    assert listed == [(*found, True) for found in order]
+    assert result.items[-1].words == ("That is not what",)
+    (item,) = (item for item in result.items if item.turn == 1)
+    assert item.words == ("{{name}}",)
+    assert [(span.turn, span.start, span.end) for span in item.spans] == [(1, 5, 13)]
+    assert item.before == "Go on?"
+    assert result.certain == dict.fromkeys(("T101", "T105", "T108", "U501"), 1)
 
 
 def test_where_there_are_too_many_some_of_each_rule_are_listed():
     talk, scores = texted(*[""] * 5, *["Click on the"] * 5, "Hello {{name}}!")
-    flaws = [item.flaw for item in reviewed(*scores, talk=talk, top=4).items]
-    assert flaws == [*["empty reply"] * 2, "template left in", "cut-off reply"]
+    flaws = [item.findings[0].code for item in ranked(*scores, talk=talk, top=4).items]
+    assert set(flaws) == {"T101", "T105", "T108"}
 
 
 @pytest.mark.parametrize(("plain", "listed"), [(2, 1), (3, 10)])
 def test_a_finding_of_nearly_all_replies_of_a_log_is_listed_once(plain, listed):
     data = [f'{{"say": {i}}}' for i in range(10)]
     talk, scores = texted(*data, *["Yes, of course."] * plain)
-    result = reviewed(*scores, talk=talk)
-    certain = [item for item in result.items if item.findings]
+    result = ranked(*scores, talk=talk)
+    certain = [item for item in result.items if item.certain]
     assert len(certain) == listed
     assert ("as in 9 other replies" in certain[0].reason) is (listed == 1)
-    assert result.certain == {"raw-json": 10}
+    assert result.certain == {"T102": 10}
 
 
-@pytest.mark.parametrize(("value", "flaw"), [(0.49, "irrelevant"), (0.5, "none")])
+@pytest.mark.parametrize(("value", "flaw"), [(0.49, ["D312"]), (0.5, [])])
 def test_a_value_that_is_not_low_in_itself_names_no_flaw(value, flaw):
-    (item,) = reviewed(scored(3, "relevance", value)).items
-    assert (item.flaw, item.has_flaw) == (flaw, flaw != "none")
+    (item,) = ranked(scored(3, "relevance", value)).items
+    assert ([finding.code for finding in item.findings], item.has_flaw) == (flaw, bool(flaw))
     assert item.effects["relevance"] < 0
-    assert item.headline == ("irrelevant" if item.has_flaw else "no specific flaw")
+    assert item.headline == ("off topic" if item.has_flaw else "no specific flaw")
 
 
 def test_what_is_quoted_has_no_markdown_and_no_traffic_of_tools():
@@ -114,7 +120,7 @@ def test_what_is_quoted_has_no_markdown_and_no_traffic_of_tools():
     start = reply.index("the claim")
     spans = [Span(3, start, reply.index("/claim")), Span(3, reply.index("**"), len(reply))]
     verbatim = [FeatureEvidence("repeated span", 1.0, span=span) for span in spans]
-    (item,) = reviewed(scored(3, "repetition", 0.01, *verbatim), talk=talk).items
+    (item,) = ranked(scored(3, "repetition", 0.01, *verbatim), talk=talk).items
     assert item.words == ("the claim", "in Leeds.")
     assert item.before == "Where?"
 
@@ -128,33 +134,33 @@ def test_the_quality_of_the_run_decides_with_the_evidence_of_its_strongest_part(
         scored(3, "relevance", 0.0),
         scored(1, "quality", 0.4, parts[0], reason="no specific flaw", model="quality-small"),
     ]
-    result = reviewed(*scores)
+    result = ranked(*scores)
     first, second = result.items
-    assert (first.quality, first.flaw, first.metric) == (0.3, "repeats", "repetition")
-    assert (first.reason, first.words) == ("repeats turn 1: the words are the same", ("In Leeds",))
+    assert (first.quality, first.headline, first.metric) == (0.3, "repeats itself", "repetition")
+    assert (first.reason, first.words) == ("repeats itself", ("In Leeds",))
     assert first.effects == {"relevance": 0.1, "repetition": -0.3}
-    assert (second.quality, second.flaw, second.metric) == (0.4, "none", None)
+    assert (second.quality, second.findings, second.metric) == (0.4, (), None)
     assert not result.missing + result.unused
 
 
 @pytest.mark.parametrize(("nonsense", "dull", "flaw"), [
-    (0.1, 0.9, "dull"), (0.7, 0.8, "senseless"), (0.9, 0.1, "senseless"),
+    (0.1, 0.9, "D316"), (0.7, 0.8, "D311"), (0.9, 0.1, "D311"),
 ])  # fmt: skip
 def test_sense_names_the_flaw_only_where_it_stands_out(nonsense, dull, flaw):
     heads = [FeatureEvidence("nonsense", nonsense), FeatureEvidence("dull", dull)]
-    (item,) = reviewed(scored(3, "sensibleness", 0.0, *heads, model="sense-small")).items
-    assert (item.metric, item.flaw) == ("sensibleness", flaw)
+    (item,) = ranked(scored(3, "sensibleness", 0.0, *heads, model="sense-small")).items
+    assert (item.metric, item.findings[0].code) == ("sensibleness", flaw)
 
 
 def test_it_says_what_it_rests_on_and_what_is_missing():
-    result = reviewed(scored(3, "relevance", 0.2), scored(1, "relevance", 0.2))
+    result = ranked(scored(3, "relevance", 0.2), scored(1, "relevance", 0.2))
     used = dict(result.parts)
     assert used.pop("relevance") == 2
     assert set(used.values()) == {0}
     assert (result.missing, result.unused) == (tuple(used), ())
     for status, value in (("abstained", 0.5), ("failed", None)):
         silent = scored(3, "contradiction", value, status=status)
-        beside = reviewed(scored(3, "relevance", 0.2), silent)
+        beside = ranked(scored(3, "relevance", 0.2), silent)
         assert beside.items[0].effects.keys() == {"relevance"}
         assert beside.parts["contradiction"] == 0
 
@@ -163,11 +169,11 @@ def test_it_says_what_it_rests_on_and_what_is_missing():
 def test_ranks_are_those_of_the_models_of_the_run(size):
     evidence = FeatureEvidence("nonsense", 0.9)
     nonsense = scored(3, "sensibleness", 0.05, evidence, model=f"sense-{size}")
-    result = reviewed(scored(3, "relevance", 0.4), nonsense)
+    result = ranked(scored(3, "relevance", 0.4), nonsense)
     assert result.reference.startswith(f"quality-{size}@")
-    assert result.items[0].flaw == "senseless"
+    assert result.items[0].findings[0].code == "D311"
     own = scored(3, "sensibleness", 0.05, model="own")
-    assert reviewed(scored(3, "relevance", 0.4), own).unused == ("sensibleness",)
+    assert ranked(scored(3, "relevance", 0.4), own).unused == ("sensibleness",)
 
 
 @pytest.mark.parametrize(
@@ -175,7 +181,7 @@ def test_ranks_are_those_of_the_models_of_the_run(size):
 )
 def test_only_the_first_are_kept_and_of_equals_the_earlier(values, first):
     scores = [scored(turn, "relevance", value) for turn, value in enumerate(values, 1)]
-    assert [item.turn for item in reviewed(*scores, top=2).items] == first
+    assert [item.turn for item in ranked(*scores, top=2).items] == first
 
 
 @pytest.fixture
@@ -191,51 +197,74 @@ def files(tmp_path):
 def test_a_file_of_scores_is_read_with_and_without_its_texts(files):
     scores = str(files / "out.jsonl")
     for texts, reply in (([], ""), ([files / "talks.jsonl"], "In Leeds.")):
-        items = grice.review(scores, texts, top=2).items
+        items = rank(scores, texts, top=2).items
         listed = [(item.conversation, item.turn, item.reply) for item in items]
         assert listed == [("z", 1, reply), ("x", 1, reply)]
     other = files / "other.jsonl"
     other.write_bytes(json_line(Conversation("w", TALK.turns)))
     with pytest.raises(InputError, match="conversation 'x' is not in the files given"):
-        grice.review(str(files / "out.jsonl"), [other])
+        rank(str(files / "out.jsonl"), [other])
     other.write_bytes(json_line(Conversation("x", TALK.turns[:1])))
     with pytest.raises(InputError, match="has 1 turn, and a score is of turn 1"):
-        grice.review(str(files / "out.jsonl"), [other])
+        rank(str(files / "out.jsonl"), [other])
 
 
 def test_scores_that_say_nothing_are_refused(tmp_path):
     path = tmp_path / "out.jsonl"
     path.write_bytes(json_line(scored(1, "log_length", 0.5)))
     with pytest.raises(InputError, match="no reply has a usable score of any of quality, "):
-        grice.review(str(path))
+        rank(str(path))
     with pytest.raises(InputError, match="top 0: at least 1"):
-        Reviewer(0)
+        Ranker(0)
 
 
-def test_a_reply_is_shown_with_its_reason_and_written(tmp_path, capsys, monkeypatch):
+def test_the_command_ranks_by_given_scores_in_all_forms(tmp_path, capsys, monkeypatch):
     house = "I live in a small house near the harbour."
     said = "Where do you live?", f"{house} " * 3, "And do you like it there?", house, "<b>{{x}}</b>"
     talk = Conversation("talk", tuple(Turn("ab"[i % 2], text) for i, text in enumerate(said)))
     evidence = FeatureEvidence("repeated span", 1.0, span=Span(3, 0, 40))
-    again = scored(3, "repetition", 0.0, evidence, reason="repeats turn 1")
+    before = FeatureEvidence("earlier span", 1.0, span=Span(1, 0, 40))
+    again = scored(3, "repetition", 0.0, evidence, before, reason="repeats turn 1")
     scores, talks, out = (tmp_path / name for name in ("out.jsonl", "talk.jsonl", "first.jsonl"))
     every = scored(1, "relevance", 0.9), again, scored(4, "relevance", 0.9)
     scores.write_bytes(b"\n".join(map(json_line, every)))
     talks.write_bytes(json_line(talk))
     monkeypatch.setenv("COLUMNS", "80")
-    assert main(["review", str(scores), str(talks)]) == 0
+    words = ["check", str(talks), "--rank", "--scores", str(scores), "-q"]
+    assert main(words) == 1
     shown = capsys.readouterr().out
-    assert "certain flaws: template left in (1)\n1. certain template left in, talk #4\n" in shown
-    assert '> <b>{{x}}</b>\n   a template field is not filled in\n   "{{x}}"' in shown
-    assert shown.index("2. ") < shown.index("repeats, talk #3") < shown.index("talk #1")
+    assert "1. talk 4 template left in\n" in shown
+    assert "> <b>{{x}}</b>\n   T105 a template field is not filled in" in shown
+    assert shown.index("2. talk 3 quality") < shown.index("talk 1 quality")
     assert "> And do you like it there?\n   > I live in a small house near the harbour." in shown
-    assert "repetition 0.00: repeats turn 1" in shown
-    assert '"I live in a small house near…"' in shown
+    assert "D314 repeats turn 1\n" in shown
+    assert "no flaw stands out" in shown
     assert max(map(len, shown.splitlines())) <= 80
     assert "not run: " in shown
-    options = "--top", "1", "-o", str(out), "--json"
-    assert main(["review", str(scores), *options]) == 0
-    result = json.loads(capsys.readouterr().out)
-    (line,) = out.read_text("utf-8").splitlines()
-    assert result["items"] == [json.loads(line)]
-    assert (result["turns"], result["items"][0]["flaw"]) == (3, "repeats")
+    assert main([*words, "--limit", "1", "-o", str(out), "--json"]) == 1
+    (line,) = map(json.loads, out.read_text("utf-8").splitlines())
+    assert (line["rank"], line["turn"], line["findings"][0]["code"]) == (1, 4, "T105")
+    for form, start in (("github", "::error title=T105"), ("markdown", "**grice check"),
+                        ("sarif", '{"$schema"'), ("junit", "<testsuites>")):  # fmt: skip
+        assert main([*words, "--format", form]) == 1
+        shown = capsys.readouterr().out
+        assert shown.startswith(start), form
+        assert shown.index("T105") < shown.rindex("D314")
+
+
+def test_the_command_scores_what_it_ranks(tmp_path, capsys):
+    talks = tmp_path / "talks.jsonl"
+    talks.write_text(
+        '{"turns": ["Where do you live?", "In Leeds.", "And do you like it?", "{{x}}"]}'
+    )
+    assert main(["check", str(talks), "--rank", "--json", "--limit", "9"]) == 1
+    first, *others = map(json.loads, capsys.readouterr().out.splitlines())
+    assert (first["turn"], first["certain"]) == (3, True)
+    qualities = [each["quality"] for each in others]
+    assert len(qualities) == 2
+    assert qualities == sorted(qualities)
+    for wrong in (["--models", "small"], ["--rank", "--scores", "x", "--models", "small"],
+                  ["--rank", "--models", "openai:x@http://y"]):  # fmt: skip
+        assert main(["check", str(talks), *wrong]) == 2
+    assert main(["review", "x"]) == 2
+    assert "did you mean 'grice check --rank'?" in capsys.readouterr().err

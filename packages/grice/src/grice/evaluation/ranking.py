@@ -1,0 +1,438 @@
+"""Replies in the order in which a person should read them, each with its strongest reason.
+
+Nothing is scored here. Replies with findings of rules (:mod:`grice.detectors`) come first, those of
+the most precise rule before others, then those of the lowest :mod:`quality
+<grice.metrics.quality>`: that of the run, or the mean rank of those of its parts that were run.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from itertools import takewhile
+from typing import TYPE_CHECKING, NamedTuple
+
+import msgspec
+from msgspec.structs import replace
+
+import grice
+from grice.data import FeatureEvidence, Finding
+from grice.detectors import ALL, RULES, empty_reply, find_flaws
+from grice.detectors.check import FEWEST, NEARLY_ALL, Check, Known, count_of
+from grice.detectors.conversation import Background, Reply
+from grice.detectors.rules import selected
+from grice.detectors.scored import SCORED_RULES, finding_by
+from grice.errors import InputError, RecordError, plural
+from grice.evaluation.scores import by_conversation, joined, read_scores
+from grice.metrics.quality import NO_FLAW, PARTS, contributions, quality_of, strongest
+from grice.models.folder import open_folder
+from grice.models.joined import Part, read_parts
+from grice.readers.roles import unspoken
+from grice.scoring.api import JUDGE_SCHEMES, load, named_preset
+from grice.scoring.loaded import EMPTY, judged_turns
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from pathlib import Path
+    from typing import Unpack
+
+    from grice.data import Conversation, Score, Span
+    from grice.detectors.rules import Rule
+    from grice.scoring.api import Grader, Settings
+
+QUALITY, SHIPPED = "quality", "builtin:"
+REFERENCES = ("quality-small", "quality-medium", "quality-large")
+"""The models of the metric that ship."""
+TOP = 20
+WORDS = 3  # spans that are quoted for a reply
+SEVERITIES = {"error": 0, "warning": 1, "note": 2}
+
+
+class Reference(NamedTuple):
+    """The parts of the quality by the models of one preset."""
+
+    name: str  # name and digest of the model
+    parts: tuple[Part, ...]
+
+    def known(self, signatures: Mapping[str, str]) -> tuple[Part, ...]:
+        """Return the parts that were run with their models, by the signatures of a run."""
+        return tuple(part for part in self.parts if part.fits(signatures.get(part.metric, "")))
+
+
+def reference_for(signatures: Mapping[str, str]) -> Reference:
+    """Return the reference whose quality is in a run, else that with most parts in it."""
+    folders = [open_folder(name) for name in REFERENCES]
+    references = [Reference(folder.identity, read_parts(folder)) for folder in folders]
+    own = signatures.get(QUALITY, "")
+    return max(references, key=lambda each: (each.name in own, len(each.known(signatures))))
+
+
+def load_parts(preset: str, **settings: Unpack[Settings]) -> Grader:
+    """Load the parts of the quality by a preset, whose scores :class:`Ranker` takes.
+
+    Raises:
+        InputError: For an unknown preset, or a model that judges in the place of one.
+    """
+    if preset.startswith(JUDGE_SCHEMES):
+        raise InputError(
+            f"{preset}: an order by a judge is not measured: give small, medium, large or a "
+            "preset of your own"
+        )
+    given = named_preset(preset).options
+    model = str(given.get(QUALITY, {}).get("model", f"{SHIPPED}{REFERENCES[0]}"))
+    parts = read_parts(open_folder(model.removeprefix(SHIPPED)))
+    options = {part.metric: {**part.models, **given.get(part.metric, {})} for part in parts}
+    every: Settings = {**settings, "models": preset, "options": options}
+    return load(*options, **every)
+
+
+class Judged(NamedTuple):
+    """The quality of a reply, and the finding of the part that lowers it most."""
+
+    quality: float
+    effects: dict[str, float]  # contribution of each part
+    metric: str | None = None
+    value: float | None = None
+    finding: Finding | None = None
+
+
+def judged(parts: Sequence[Part], seen: Mapping[str, Score], reply: Reply | None) -> Judged | None:
+    """Return the quality of a reply from its ``ok`` scores by metric; None without one."""
+    if own := seen.get(QUALITY):
+        return _stated(own, reply)
+    effects = contributions(parts, seen)
+    if not effects:
+        return None
+    name = strongest(effects, {metric: score.value for metric, score in seen.items()})
+    if name is None:
+        return Judged(quality_of(effects), effects)
+    low = seen[name]
+    return Judged(quality_of(effects), effects, name, low.value, finding_by(low, reply))
+
+
+def _stated(score: Score, reply: Reply | None) -> Judged:
+    """Return what the evidence of a quality states: its parts, then that of the strongest."""
+    parts = list(
+        takewhile(
+            lambda e: isinstance(e, FeatureEvidence) and e.name in PARTS and e.effect is not None,
+            score.evidence,
+        )
+    )
+    pieces = [piece for piece in parts if isinstance(piece, FeatureEvidence)]
+    effects = {piece.name: piece.effect or 0.0 for piece in pieces}
+    values = {piece.name: piece.value for piece in pieces}
+    quality, name = score.value or 0.0, strongest(effects, values)
+    if name is None:
+        return Judged(quality, effects)
+    low = replace(score, metric=name, value=values[name], evidence=score.evidence[len(parts) :])
+    return Judged(quality, effects, name, low.value, finding_by(low, reply))
+
+
+class RankedReply(msgspec.Struct, frozen=True, kw_only=True):
+    """A reply in the order of reading; without texts, its quotes are empty.
+
+    Attributes:
+        quality: 0 to 1; None if no part of it has a value.
+        certain: Whether a rule found a flaw, not only a score.
+        findings: Those of the rules, else the one that the metric with the strongest evidence
+            shows, if there is one.
+        metric, value: That metric and its value.
+        effects: Contribution of each part to the quality.
+        before: The last dialogue turn before it, without system and tool turns.
+        file: Of its conversation, if several were scored together.
+    """
+
+    rank: int = 0
+    conversation: str
+    turn: int
+    quality: float | None = None
+    certain: bool = False
+    findings: tuple[Finding, ...] = ()
+    metric: str | None = None
+    value: float | None = None
+    effects: dict[str, float] = {}
+    speaker: str = ""
+    before: str = ""
+    reply: str = ""
+    file: str | None = None
+
+    @property
+    def headline(self) -> str:
+        """The title of its first flaw."""
+        return RULES[self.findings[0].code].title if self.findings else NO_FLAW
+
+    @property
+    def has_flaw(self) -> bool:
+        """Whether a flaw is named."""
+        return bool(self.findings)
+
+    @property
+    def reason(self) -> str:
+        """The messages of its findings."""
+        return "; ".join(finding.message for finding in self.findings)
+
+    @property
+    def certainty(self) -> str:
+        """The quality with two digits, or ``certain`` for a finding of a rule."""
+        return "certain" if self.certain else f"{self.quality or 0.0:.2f}"
+
+    @property
+    def spans(self) -> list[Span]:
+        """Spans of the words that show the flaws."""
+        return [span for finding in self.findings for span in finding.spans]
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The first quotes of its findings, each once."""
+        quotes = dict.fromkeys(words for each in self.findings for words in each.quotes)
+        return tuple(words for words in quotes if words != self.reply.strip())[:WORDS]
+
+    def with_texts(self, talk: Conversation | None) -> RankedReply:
+        """Return it with the words of its conversation."""
+        if talk is None:
+            return self
+        earlier = zip(talk.turns[: self.turn], unspoken(talk.turns), strict=False)
+        spoken = [turn.text for turn, silent in earlier if not silent and turn.text.strip()]
+        own = talk.turns[self.turn]
+        before = spoken[-1] if spoken else ""
+        return replace(self, speaker=own.speaker, before=before, reply=own.text)
+
+
+class Ranking(msgspec.Struct, frozen=True):
+    """The first replies of a run in the order of reading.
+
+    Attributes:
+        turns: Replies with a quality.
+        parts: Replies that each part of the quality counts for.
+        missing: Parts that were not run.
+        reference: Name and hash of the model that ranks were taken from.
+        certain: Replies with a finding of a rule, by code.
+        unused: Metrics of the run that are no part.
+        known: Findings left out because the baseline has them.
+    """
+
+    conversations: int
+    replies: int
+    turns: int
+    items: tuple[RankedReply, ...]
+    parts: dict[str, int]
+    missing: tuple[str, ...]
+    reference: str
+    certain: dict[str, int] = {}
+    unused: tuple[str, ...] = ()
+    known: int = 0
+
+    @property
+    def flawed(self) -> int:
+        """The number of findings of rules."""
+        return sum(self.certain.values())
+
+    def as_check(self, rules: Sequence[Rule], problems: Sequence[RecordError] = ()) -> Check:
+        """Return the findings in the order of the replies, counted by rule."""
+        findings = [finding for item in self.items for finding in item.findings]
+        by_score = Counter(each.code for item in self.items for each in item.findings)
+        counts = {rule.code: by_score[rule.code] for rule in SCORED_RULES} | self.certain
+        within = {
+            code: {each.conversation for each in findings if each.code == code} for code in counts
+        }
+        listed = [*rules, *(rule for rule in SCORED_RULES if by_score[rule.code])]
+        counted = [
+            count_of(rule, counts.get(rule.code, 0), len(within.get(rule.code, ())))
+            for rule in listed
+        ]
+        return Check(
+            grice.__version__,
+            self.conversations,
+            self.replies,
+            tuple(counted),
+            tuple(findings),
+            self.known,
+            len(problems),
+            tuple(map(str, problems[:FEWEST])),
+        )
+
+
+class Ranker:
+    """Collects the replies to read first while scores arrive; memory holds only these.
+
+    The first conversation decides from which model ranks are taken: that with most of the metrics
+    that were run.
+
+    Args:
+        top: Number of replies to keep.
+        rules: Rules whose findings come first; by default those that run by default.
+        speakers: Check replies of these speakers, scored or not; by default those with scores.
+        baseline: An earlier result, whose findings are left out.
+    """
+
+    def __init__(
+        self,
+        top: int = TOP,
+        *,
+        rules: Sequence[Rule] | None = None,
+        speakers: Collection[str] | None = None,
+        baseline: Check | None = None,
+    ) -> None:
+        if top < 1:
+            raise InputError(f"top {top}: at least 1 reply is needed")
+        self._top = top
+        self._rules = selected(ALL) if rules is None else tuple(rules)
+        self._order = {rule.code: rule for rule in sorted(self._rules, key=_first_read)}
+        self._speakers = speakers
+        self._old = Known(baseline)
+        self._reference: Reference | None = None
+        self._run: dict[str, str] = {}
+        self._conversations = self._replies = self._turns = 0
+        # A heap of the lowest qualities; of equal ones the earlier reply is larger.
+        self._low: list[tuple[float, int, RankedReply]] = []
+        self._certain: dict[str, list[RankedReply]] = {code: [] for code in self._order}
+        self._findings: Counter[str] = Counter()
+        self._used: Counter[str] = Counter()
+
+    def add(self, talk: Conversation | None, scores: Sequence[Score]) -> None:
+        """Take all scores of one conversation, with its texts if they are known."""
+        by_turn = _by_turn(scores)
+        if talk is not None and self._speakers is not None:
+            by_turn = {turn: {} for turn in judged_turns(talk, self._speakers)} | by_turn
+        if not by_turn:
+            return
+        self._conversations += 1
+        self._run |= {score.metric: score.signature for score in scores}
+        if scores:
+            self._reference = self._reference or reference_for(self._run)
+        parts = self._reference.known(self._run) if self._reference else ()
+        if talk is not None and (turn := max(by_turn, default=0)) >= len(talk.turns):
+            raise InputError(
+                f"conversation {talk.id!r} has {plural(len(talk.turns), 'turn')}, and a score "
+                f"is of turn {turn}: give the file that was scored"
+            )
+        certain = self._found(scores, by_turn, talk)
+        given = scores[0].meta if scores else talk.meta if talk else {}
+        file = str(given.get("file") or "") or None
+        background = Background(talk, by_turn) if talk is not None else None
+        name = talk.id if talk is not None else scores[0].conversation
+        for turn, seen in by_turn.items():
+            self._replies += 1
+            reply = Reply(background, turn) if background is not None else None
+            found = judged(parts, seen, reply)
+            if found:
+                self._turns += 1
+                self._used.update(found.effects.keys())
+            item = RankedReply(
+                conversation=name,
+                turn=turn,
+                quality=found.quality if found else None,
+                effects=found.effects if found else {},
+                file=file,
+            )
+            if findings := certain.get(turn):
+                self._findings.update(finding.code for finding in findings)
+                if len(kept := self._certain[findings[0].code]) < self._top:
+                    item = replace(item, certain=True, findings=tuple(findings))
+                    kept.append(item.with_texts(talk))
+            elif found:
+                full = len(self._low) == self._top
+                if full and -found.quality <= self._low[0][0]:
+                    continue
+                shown = (found.finding,) if found.finding else ()
+                item = replace(item, findings=shown, metric=found.metric, value=found.value)
+                entry = (-found.quality, -self._turns, item.with_texts(talk))
+                (heapq.heapreplace if full else heapq.heappush)(self._low, entry)
+
+    def ranking(self) -> Ranking:
+        """Return the ranking of what was added so far."""
+        reference = self._reference or reference_for({})
+        known = {part.metric for part in reference.known(self._run)}
+        if QUALITY in self._run:
+            known |= {QUALITY, *(part.metric for part in reference.parts)}
+        listed = {code: self._listed(code) for code in self._order}
+        # Of too many replies with findings, some of each rule are listed.
+        places = [(place, code) for code in listed for place in range(len(listed[code]))]
+        chosen = Counter(code for _, code in sorted(places, key=lambda p: p[0])[: self._top])
+        items = [item for code in listed for item in listed[code][: chosen[code]]]
+        items += [item for _, _, item in sorted(self._low, reverse=True)[: self._top - len(items)]]
+        return Ranking(
+            self._conversations,
+            self._replies,
+            self._turns,
+            tuple(replace(item, rank=rank) for rank, item in enumerate(items, 1)),
+            {part.metric: self._used[part.metric] for part in reference.parts},
+            tuple(part.metric for part in reference.parts if part.metric not in known),
+            reference.name,
+            {code: self._findings[code] for code in self._order if self._findings[code]},
+            tuple(sorted(self._run.keys() - known)),
+            self._old.count,
+        )
+
+    def _found(
+        self, scores: Sequence[Score], turns: Iterable[int], talk: Conversation | None
+    ) -> dict[int, list[Finding]]:
+        """Return the findings by reply; without texts, empty replies by their flag."""
+        if talk is not None:
+            found = find_flaws(talk, self._rules, turns)
+        else:
+            flagged = {s.turn: s for s in scores if s.turn is not None and EMPTY in s.flags}
+            found = [empty_reply(s.conversation, turn) for turn, s in flagged.items()]
+        places = {code: place for place, code in enumerate(self._order)}
+        by_turn: dict[int, list[Finding]] = {}
+        for finding in sorted(self._old.new(found), key=lambda f: places.get(f.code, 0)):
+            by_turn.setdefault(finding.turn, []).append(finding)
+        return by_turn
+
+    def _listed(self, code: str) -> list[RankedReply]:
+        """Return the replies with a finding; one of nearly all replies once."""
+        kept, number = self._certain[code], self._findings[code]
+        if number < max(FEWEST, NEARLY_ALL * self._replies) or not kept:
+            return kept
+        finding, *more = kept[0].findings
+        others = plural(number - 1, "other reply", "other replies")
+        finding = replace(finding, message=f"{finding.message}, as in {others}")
+        return [replace(kept[0], findings=(finding, *more))]
+
+
+def rank(scores: str, files: Sequence[str | Path] = (), *, top: int = TOP) -> Ranking:
+    """Return the replies of a score file that a person should read first.
+
+    No model is opened: metrics that were not run are missing, and the result names them.
+
+    Args:
+        scores: Output of ``grice score``, gzipped or not; ``-`` is standard input.
+        files: The conversations that were scored; without them rules find only empty replies, and
+            replies are named by conversation and turn.
+        top: How many replies to return.
+
+    Raises:
+        RecordError: For a line that is no score.
+        InputError: If no score of a reply counts, or a conversation is not in ``files``.
+    """
+    ranker = Ranker(top)
+    alone = by_conversation(score for _, score in read_scores(scores))
+    for talk, group in joined(scores, files) if files else ((None, group) for group in alone):
+        if not isinstance(talk, RecordError):
+            ranker.add(talk, group)
+    ranking = ranker.ranking()
+    check_ranked(ranking, scores)
+    return ranking
+
+
+def check_ranked(ranking: Ranking, scores: str) -> None:
+    """Refuse scores of which none says anything about a reply."""
+    if not ranking.turns and not ranking.certain:
+        parts = reference_for({}).parts
+        wanted = ", ".join([QUALITY, *(part.metric for part in parts)])
+        raise InputError(f"{scores}: no reply has a usable score of any of {wanted}")
+
+
+def _first_read(rule: Rule) -> tuple[float, int, str]:
+    """Return the place of a rule: of the highest lower end of the measured precision first."""
+    return -(rule.measured.low if rule.measured else 0.0), SEVERITIES[rule.severity], rule.code
+
+
+def _by_turn(scores: Sequence[Score]) -> dict[int, dict[str, Score]]:
+    """Return the ``ok`` scores of the replies of one conversation by turn and metric."""
+    turns = sorted({score.turn for score in scores if score.turn is not None})
+    seen: dict[int, dict[str, Score]] = {turn: {} for turn in turns}
+    for score in scores:
+        if score.turn is not None and score.status == "ok":
+            seen[score.turn][score.metric] = score
+    return seen
