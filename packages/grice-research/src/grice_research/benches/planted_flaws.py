@@ -84,9 +84,8 @@ def measure(context: BenchContext) -> Iterator[Figure]:
     values = {name: list(turn_values(name, given, keyed.talks)) for name, given in scored.items()}
     data = digest_of("planted_flaws", keyed.talks)
     signatures = {name: f"{context.grader(name)[1][name]}|on:{data}" for name in scored}
-    found = list(_found(keyed.talks))
     for name in ours:
-        values[name] = [min(pair) for pair in zip(values[name], found, strict=True)]
+        values[name] = list(map(min, values[name], _found(keyed.talks)))
     values |= trivial_orders(context, keyed.talks)
     columns = Columns(values, dict.fromkeys(ours, ""), signatures, {}, data)
     labels = [float(bool(flaw)) for flaw in keyed.flaws]
@@ -96,11 +95,7 @@ def measure(context: BenchContext) -> Iterator[Figure]:
 
 
 def _found(talks: Sequence[Conversation]) -> Iterator[float]:
-    """Yield for each reply how early findings put it: below 0 with one, otherwise 1."""
+    """Yield -1 for each reply with a finding, otherwise 1."""
     for talk in talks:
-        replies = talk.targets or ()
-        findings = find_flaws(talk, selected(ALL), replies)
-        first = dict.fromkeys(replies, 1.0)
-        for finding in findings:
-            first[finding.turn] = min(first[finding.turn], -(finding.confidence or 0.0))
-        yield from first.values()
+        flawed = {each.turn for each in find_flaws(talk, selected(ALL), talk.targets or ())}
+        yield from (-1.0 if turn in flawed else 1.0 for turn in talk.targets or ())
