@@ -7,7 +7,7 @@ import pytest
 
 import made_metric
 from grice.cli import main
-from grice.errors import LONGEST, QUOTED, GriceError, InputError, RecordError, excerpt, shortened
+from grice.errors import LONGEST, QUOTED, GriceError, InputError, RecordError
 from grice.readers import read
 
 HUGE = "k" * 3_000_000
@@ -32,25 +32,6 @@ def test_a_huge_key_or_value_makes_a_short_message(tmp_path, record):
     file.write_text(json.dumps(record) + '\n{"turns": ["a", "b"]}\n')
     (problem,) = [item for item in read(file, format="turns") if isinstance(item, RecordError)]
     assert len(str(problem)) <= len(str(file)) + 2 * QUOTED + 20
-
-
-@pytest.mark.parametrize("most", range(16, 45))
-def test_text_is_cut_at_the_end_of_a_word(most):
-    text = "The parcel was left with your neighbour, Mrs. Miller, at number twelve."
-    cut = excerpt(text, most)
-    assert len(cut) <= most
-    assert cut.endswith("…")
-    assert text[len(cut) - 1] in " ,."
-    assert text.startswith(cut[:-1])
-    message = shortened(text * 3, most + 17)
-    assert len(message) <= most + 17
-    assert f"{text} ".startswith(message[: message.index("…")] + " ")
-
-
-def test_a_text_without_blanks_is_cut_where_it_must_be():
-    assert excerpt("x" * 50, 10) == "x" * 9 + "…"
-    assert excerpt("see " + "x" * 50, 20) == "see " + "x" * 15 + "…"
-    assert (excerpt("  a\n b ", 3), excerpt(" " * 100 + "word", 10)) == ("a b", "word")
 
 
 def test_a_failed_score_has_a_short_reason(tmp_path, capsys):

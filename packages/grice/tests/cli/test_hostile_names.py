@@ -3,11 +3,9 @@
 import csv
 import json
 import re
-from pathlib import Path
 
 import pytest
 
-import grice
 from grice.cli import main
 from grice.data import to_json
 from report_trial import BROWSER, RAW, STEERING, assert_allows_by_hash, browsed
@@ -131,10 +129,3 @@ def test_a_browser_runs_our_script_and_no_other(made, name, tmp_path):
     done = browsed(made[name].as_uri(), tmp_path, "--enable-logging=stderr")
     assert "Content Security Policy" not in done.stderr
     assert "owned" not in re.search(r"<html[^>]*>", done.stdout)[0]
-
-
-def test_every_page_begins_with_the_one_head():
-    package = Path(grice.__file__).parent
-    sources = [path for path in package.rglob("*") if path.suffix in (".py", ".j2")]
-    begin = [path.name for path in sources if "<!doctype html>" in path.read_text("utf-8").lower()]
-    assert begin == ["html.py"]

@@ -9,10 +9,6 @@ from contextlib import suppress
 
 import pytest
 
-from grice.data import Conversation, Turn
-from grice.scoring.api import load
-from grice.scoring.run import FIRST_TURNS, Sink, State, score_windows
-
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="select waits for sockets there")
 
 TALK = '{"id": "%s", "turns": ["Is it far?", "Ten minutes."]}\n'
@@ -74,36 +70,3 @@ def test_whoever_reads_no_further_ends_the_command_quietly(stream):
     process.stdin.flush()
     assert process.wait(60) == 0, "in the silence, with the stream still open"
     assert process.stderr.read() == "grice: -: read as turns\n"
-
-
-class Kept(Sink):
-    """Remembers where windows ended."""
-
-    def __init__(self, done=None):
-        super().__init__("run")
-        self.done = done or self.done
-        self.ends = []
-        self.last = State("run")
-
-    def append(self, scores, state):
-        del scores
-        self.ends.append(state.records)
-        self.last = state
-
-
-def talks(count):
-    return [Conversation(str(i), (Turn("A", "Hi"), Turn("B", "Hello"))) for i in range(count)]
-
-
-def test_the_first_windows_are_small_and_one_ends_where_an_earlier_run_stopped():
-    with load("log_length") as grader:
-        kept = Kept()
-        list(score_windows(talks(200), grader.scorer, kept))
-        assert (kept.ends[0], kept.ends[-1]) == (FIRST_TURNS // 2, 200)
-        stopped = Kept()
-        list(score_windows(talks(7), grader.scorer, stopped))
-        again = Kept(stopped.last)
-        again.replay = lambda: iter(grader.score(talks(7)))
-        scored = list(score_windows(talks(200), grader.scorer, again))
-    assert min(again.ends) > 7, "what was done before is not written again"
-    assert [len(scores) for _, scores in scored] == [2] * 200
