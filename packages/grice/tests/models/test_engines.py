@@ -15,7 +15,6 @@ from grice.models.loader import ModelLoader
 from grice.models.pretrained import CrossEncoder, LabelSettings
 from grice.models.protocols import (
     CausalLM,
-    Encoder,
     GroundedReply,
     Pair,
     PairClassifier,
@@ -186,21 +185,6 @@ def test_token_spans_are_those_of_plain_transformers(checkpoint, tmp_path, engin
     assert [span.confidence for span in spans[0]] == pytest.approx(expected, abs=1e-5)
     assert model.cut([reply, reply._replace(reply="run " * 40)]) == [False, True]
     assert model.cut([reply._replace(knowledge=("eat " * 70,))]) == [True]
-
-
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("pooling", ["mean", "first"])
-def test_an_encoder_on_onnx_runtime_gives_unit_vectors(checkpoint, tmp_path, pooling):
-    source, network = checkpoint
-    body = getattr(network, network.base_model_prefix)
-    graph = exported(source, tmp_path / "source", body, "i eat")
-    model = opened(folder(graph, tmp_path / "b", "onnx-encoder", pooling=pooling), Encoder)
-    *vectors, nothing = model.encode([*TEXTS, ""])
-    for text, vector in zip(TEXTS, vectors, strict=True):
-        states = plain(body, inputs(source, network, text)).numpy()
-        pooled = states.mean(0) if pooling == "mean" else states[0]
-        np.testing.assert_allclose(vector, pooled / np.linalg.norm(pooled), atol=1e-5)
-    assert not nothing.any()
 
 
 @pytest.mark.parametrize("family", ["llama", "qwen2", "qwen3"])

@@ -157,22 +157,12 @@ class DialogueHead:
             arrays = {name: file[name].astype(np.float32) for name in file.files}
         if arrays.get("whole", np.zeros(0)).shape != (WHOLE + 1,):
             raise ModelFolderError(f"{folder.path}: {WHOLE + 1} weights are needed")
-
-        def network(name: str) -> Mlp:
-            count = sum(key.startswith(f"{name}_weight_") for key in arrays)
-            return Mlp(
-                [
-                    (arrays[f"{name}_weight_{i}"] * arrays[f"{name}_scale_{i}"],
-                     arrays[f"{name}_bias_{i}"])
-                    for i in range(count)
-                ]
-            )  # fmt: skip
-
         self._axes, self._mean, self._whole = arrays["axes"], arrays["mean"], arrays["whole"]
-        self._turns, self._alone = arrays["turns"], network("alone")
-        self._towers = Towers(network("left"), network("right"), settings.decay)
+        self._turns, self._alone = arrays["turns"], Mlp.of(arrays, "alone_")
+        left, right = Mlp.of(arrays, "left_"), Mlp.of(arrays, "right_")
+        self._towers = Towers(left, right, settings.decay)
         count = sum(name.startswith("net") and name.endswith("_weight_0") for name in arrays)
-        self._nets = [network(f"net{i}") for i in range(count)]
+        self._nets = [Mlp.of(arrays, f"net{i}_") for i in range(count)]
 
     def read(self, dialogues: Sequence[Dialogue]) -> list[tuple[float, tuple[float, ...]]]:
         """Return the coherence of each conversation and of each of its turns.

@@ -10,10 +10,11 @@ bound: 22 on either side for 384 elements, close to the 24 of float32.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
@@ -42,19 +43,23 @@ class Mlp:
 
     @classmethod
     def load(cls, path: Path) -> Mlp:
-        """Read ``weight_0``, ``bias_0``, ``weight_1``, … from an ``.npz`` file.
+        """Read a network from an ``.npz`` file."""
+        with np.load(path, allow_pickle=False) as arrays:
+            return cls.of(arrays)
+
+    @classmethod
+    def of(cls, arrays: Mapping[str, NDArray[Any]], prefix: str = "") -> Mlp:
+        """Return the network of the arrays ``weight_0``, ``bias_0``, ``weight_1``, … of a prefix.
 
         Int8 weights come with ``scale_0``, …, the step of each output.
         """
-        with np.load(path, allow_pickle=False) as arrays:
-            count = sum(name.startswith("weight_") for name in arrays.files)
-            layers = []
-            for i in range(count):
-                weight = arrays[f"weight_{i}"].astype(np.float32)
-                if f"scale_{i}" in arrays.files:
-                    weight *= arrays[f"scale_{i}"]
-                layers.append((weight, arrays[f"bias_{i}"]))
-            return cls(layers)
+        layers = []
+        for i in range(sum(name.startswith(f"{prefix}weight_") for name in arrays)):
+            weight = arrays[f"{prefix}weight_{i}"].astype(np.float32)
+            if f"{prefix}scale_{i}" in arrays:
+                weight *= arrays[f"{prefix}scale_{i}"]
+            layers.append((weight, arrays[f"{prefix}bias_{i}"]))
+        return cls(layers)
 
     def save(self, path: Path, *, int8: bool = False) -> None:
         """Write the layers for :meth:`load`, weights as float16 or int8 (half the size)."""

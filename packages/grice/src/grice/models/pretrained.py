@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import msgspec
 import numpy as np
@@ -25,7 +25,7 @@ from grice.models.conversion import read_config
 from grice.models.download import WINDOW, copy_files
 from grice.models.embedded import Engine, beginning, ending, is_longer, run_apart, tokenizable
 from grice.models.loader import ModelLoader, ModelType, Settings, model_type
-from grice.models.protocols import GroundedReply, Pair, TaggedSpan, Vector
+from grice.models.protocols import GroundedReply, Pair, TaggedSpan
 from grice.models.templates import PromptTemplate
 from grice.numeric import sigmoid, softmax
 
@@ -352,56 +352,6 @@ onnx_classifier = _pair_type("onnx-classifier", "relevance", OnnxNetwork)
 onnx_nli = _pair_type("onnx-nli", "entailment", OnnxNetwork)
 transformers_classifier = _pair_type("transformers-classifier", "relevance", TransformersNetwork)
 transformers_nli = _pair_type("transformers-nli", "entailment", TransformersNetwork)
-
-
-class OnnxEncoderSettings(Settings, frozen=True):
-    """Settings of type ``onnx-encoder``."""
-
-    max_tokens: Annotated[int, msgspec.Meta(ge=MIN_TOKENS)]
-    dimensions: int
-    pooling: Literal["mean", "first"] = "mean"
-
-
-class OnnxEncoder(Engine):
-    """An encoder; a text longer than the model reads keeps its end."""
-
-    def __init__(
-        self, folder: ModelFolder, settings: OnnxEncoderSettings, loader: ModelLoader
-    ) -> None:
-        self._network = OnnxNetwork(folder)
-        super().__init__(folder, loader, self._network.engine)
-        self.dimensions = settings.dimensions
-        self._pooling = settings.pooling
-        self.room = settings.max_tokens - self.tokenizer.num_special_tokens_to_add(is_pair=False)
-
-    def encode(self, texts: Sequence[str]) -> list[Vector]:
-        """Return one unit vector per text; zeros for a text without a word."""
-        return self.cache.cached_arrays(
-            self.identity,
-            texts,
-            lambda missing: run_apart(self._vector, missing, self.threads),
-            np.float32,
-        )
-
-    def _vector(self, text: str) -> Vector:
-        read = self.encoded(ending(text, self.room))
-        if not read.ids:
-            return np.zeros(self.dimensions, np.float32)
-        read.truncate(self.room, direction="left")
-        whole = self.tokenizer.post_process(read, None, True)
-        states = self._network(whole.ids, whole.type_ids)
-        if states.ndim != 2 or states.shape[1] != self.dimensions:
-            raise ModelFolderError(
-                f"{self.identity}: states of shape {states.shape}; {self.dimensions} dimensions a "
-                "token are expected"
-            )
-        pooled = states.mean(axis=0) if self._pooling == "mean" else states[0]
-        return np.asarray(pooled / np.linalg.norm(pooled), np.float32)
-
-
-onnx_encoder = model_type(
-    "onnx-encoder", task="sentence vectors", settings=OnnxEncoderSettings, convert=keep_checkpoint
-)(OnnxEncoder)
 
 
 class TransformersCausalLM(WindowedLM):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Annotated
 
 import msgspec
@@ -21,8 +20,6 @@ from grice.numeric import logits, np, sigmoid, unit_rows
 from grice.text.content import sentences
 
 if TYPE_CHECKING:
-    from tokenizers import Tokenizer
-
     from grice.models.embedded import EmbeddedGenerator
     from grice.models.folder import ModelFolder
     from grice.numeric import Array
@@ -63,13 +60,6 @@ class FluencyModel:
                 f"and settings.begin is {self._begin!r}; it must be a piece, each with a number"
             )
         self._unigrams = dict(zip(pieces, unigrams, strict=True))
-        self._folder = folder
-
-    @cached_property
-    def _tokenizer(self) -> Tokenizer:
-        from grice.models.embedded import open_tokenizer
-
-        return open_tokenizer(self._folder)
 
     def disfluency(self, texts: Sequence[str]) -> list[float]:
         """Return the mean excess surprisal of each text, or of its start (nats per piece)."""
@@ -85,7 +75,7 @@ class FluencyModel:
 
         cut = [sentences(text) for text in texts]
         excess = self._excess(sentence.text for text in cut for sentence in text)
-        encoded = self._tokenizer.encode_batch(
+        encoded = self._generator.tokenizer.encode_batch(
             list(map(tokenizable, excess)), add_special_tokens=False
         )
         # The last scored piece ends the text and has no offsets.
@@ -219,10 +209,13 @@ class PairHead:
             return answers
         rights = {right: row for row, right in enumerate(dict.fromkeys(r for _, _, r in scored))}
         replies = np.stack([vectors[right] for right in rights])
-        towers = self._right_tower(replies)
+        dimensions = replies.shape[1]
+        check_width(dimensions, len(self._right.layers[0][0]), self._folder, self._encoder)
+        scaled = replies * np.float32(np.sqrt(dimensions))
+        towers = unit_rows(scaled + self._right(scaled))
         for start in range(0, len(scored), ROWS):
             part = scored[start : start + ROWS]
-            left = np.zeros((len(part), TURNS, replies.shape[1]), np.float32)
+            left = np.zeros((len(part), TURNS, dimensions), np.float32)
             for row, (_, turns, _) in enumerate(part):
                 left[row, TURNS - len(turns) :] = turns
             rows = [rights[right] for _, _, right in part]
@@ -238,12 +231,6 @@ class PairHead:
         features = pair_features(left, right, towers, decay=self._decay)
         cosine = (left[:, -1] * right).sum(axis=1)
         return sigmoid(self._head(features)[:, 0] + self._weight_cosine * cosine)
-
-    def _right_tower(self, replies: Array) -> Array:
-        dimensions = replies.shape[1]
-        check_width(dimensions, len(self._right.layers[0][0]), self._folder, self._encoder)
-        reply = replies * np.float32(np.sqrt(dimensions))
-        return unit_rows(reply + self._right(reply))
 
 
 @model_type("pair-head", task="relevance", settings=PairSettings)

@@ -107,7 +107,7 @@ def add(
         licence (SPDX): licence of the weights; default: that of the source model
         name (NAME): name of the new model; default: that of its source
         file (PATH): of hf: only this file, such as a GGUF file; may be repeated
-        kind (KIND): type of the new model, such as transformers-nli or onnx-encoder
+        kind (KIND): type of the new model, such as transformers-nli or onnx-nli
     """
     from grice.models.download import add_model
 
