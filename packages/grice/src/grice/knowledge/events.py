@@ -149,15 +149,6 @@ def carrying_words(event: Event) -> frozenset[str]:
     return frozenset(base_form(word) for word in words if word not in _LIGHT)
 
 
-_INCOMPLETE = words_of(
-    "becomes brings does feels gets gives has is keeps lets likes makes means needs puts says "
-    "seems takes thinks tries wants"
-)
-"""Verbs that need an object or complement."""
-_VAGUE = words_of(
-    "blames enjoys goes guesses hates hopes looks loves maintains sounds supposes used wishes"
-)
-"""Verbs that say little without one."""
 _LEADS_ON = frozenset({"to", "than", "as", "of", "about", "for", "with", "the", "a", "and"})
 """Last words of an incomplete clause: "PersonX hears about"."""
 _RUN_TOGETHER = re.compile(
@@ -179,11 +170,11 @@ def clause_problem(event: Event, text: str) -> Literal["", "cut off", "unsound"]
         return "cut off"
     subject, *rest = event.words
     if isinstance(subject, Mention):
-        if len(rest) == 1 and rest[0] in _INCOMPLETE:
+        if len(rest) == 1 and rest[0] in en.INCOMPLETE:
             return "cut off"
         words = [word for word in rest if isinstance(word, str) and word not in en.MODIFIERS]
         unsound = (
-            (len(rest) == len(words) <= 1 and (not words or words[0] in _VAGUE))
+            (len(rest) == len(words) <= 1 and (not words or words[0] in en.VAGUE))
             or rest[-1] in _LEADS_ON
             or words[:2] == ["does", "to"]
             or (words[-1:] == ["sure"] and not _UNSURE.isdisjoint(words[-2:-1]))
@@ -247,20 +238,6 @@ _INNER = re.compile(
     r"|(?:in order )?to\s+(?P<verb>[a-z]+)\b)",
     re.IGNORECASE,
 )
-_TAKES_INFINITIVE = words_of(
-    "want wants wanted need needs needed like likes liked love loves loved hate hates hope hopes "
-    "hoping try tries trying tried go goes going went have has had having got able about used "
-    "supposed plan plans planning planned decide decides decided begin begins began start starts "
-    "started continue prefer prefers learn learns learning learned learnt how what where when who "
-    "way wish wishes forget forgot remember seem seems tend tends manage managed afford agree "
-    "agreed allowed refuse refused expect expected deserve deserves promise dying happen happens "
-    "happened ready glad happy sad sorry nice great good bad hard easy difficult excited afraid "
-    "scared interested enough time place allow help ask asked tell told let be due close next "
-    "thing chance opportunity something anything nothing lot much many best first ability right "
-    "willing likely unable eager proud sure free reason excuse order interesting fun important "
-    "cool possible impossible lucky better crazy weird wonderful awesome too choose chooses chose "
-    "gone come comes came as from according compared up down suppose taught made makes"
-)
 _ACTS = re.compile(r"\bfor\s+(?:\w+\s+){0,2}\w+\s*$", re.IGNORECASE)
 """Before an infinitive this names the agent: "easy for the cook to cook"."""
 
@@ -271,7 +248,7 @@ def _is_of_purpose(before: str, verb: str) -> bool:
         is_verb(verb)
         and base_form(verb) == verb
         and not is_adjective(last)
-        and last not in _TAKES_INFINITIVE
+        and last not in en.TAKES_INFINITIVE
         and not _ACTS.search(before)
     )
 
@@ -331,7 +308,7 @@ def _feeling(event: Event) -> str:
     verb, mood, *_ = *words, "", ""
     if verb in _LIKING:
         return "liking"
-    glad = verb in {"is", "are", "gets"} and mood in _MOOD_ADJECTIVES
+    glad = verb in {"is", "are", "gets"} and mood in en.MOOD_ADJECTIVES
     return "feeling" if glad or verb in {"feels", "thanks", "appreciates"} else ""
 
 
@@ -339,7 +316,7 @@ def _judgement(text: str, said_by: Speaker) -> Event | None:
     """Read "that's such a terrible story" as a feeling: "PersonX feels terrible"."""
     felt = reaction(text, said_by=said_by)
     match = _JUDGED.match(text)
-    if felt is None and match and match[1].lower() in _JUDGEMENTS:
+    if felt is None and match and match[1].lower() in en.JUDGEMENTS:
         return feels(match[1].lower(), said_by)
     return felt
 
@@ -350,15 +327,6 @@ _JUDGED = re.compile(
     re.IGNORECASE,
 )
 _LIKING = words_of("loves likes enjoys hates hopes misses wonders")
-_MOOD_ADJECTIVES = words_of(
-    "afraid amazed amused angry annoyed anxious ashamed bored cheerful comfortable concerned "
-    "confident confused content curious delighted depressed disappointed disgusted eager "
-    "embarrassed energetic envious excited exhausted frightened frustrated furious glad grateful "
-    "guilty happy hopeful hungry hurt impressed inspired interested jealous lonely lucky mad "
-    "nervous optimistic pleased proud relaxed relieved sad satisfied scared shocked sick sleepy "
-    "sorry stressed surprised terrified thankful thirsty thrilled tired uncomfortable unhappy "
-    "unsure upset worried"
-)
 _EXCLAIMED = re.compile(
     r"\b(?:how|that(?:'s| is|s)|what an?|so|very|pretty|it(?:'s| is))\s+(?P<a>[a-z]+)\b"
     r"|(?:^|[.!?,]\s*|\b(?:oh|wow|ah|yeah|yes|haha|lol|no)\s*,?\s+)(?P<b>[a-z]+)\s*(?=[.!,]|$)"
@@ -372,13 +340,6 @@ _INTERJECTIONS = {
     **dict.fromkeys(["sorry", "unfortunately"], "sorry"),
     "wow": "surprised", "yikes": "shocked", "ouch": "hurt", "sadly": "sad", "luckily": "lucky",
 }  # fmt: skip
-_JUDGEMENTS = words_of(
-    "amazing awesome awful beautiful brilliant cool crazy cute disgusting excellent exciting "
-    "fantastic fascinating funny good great hilarious horrible impressive incredible interesting "
-    "lovely lucky neat nice perfect ridiculous sad scary strange surprising sweet terrible weird "
-    "wonderful"
-)
-"""Words that judge even alone: "Awesome!"."""
 
 
 def _exclamations(
@@ -394,7 +355,7 @@ def _exclamations(
         if match["c"]:
             # Letters of other alphabets match without regard to case, too: a long s, a dotless i.
             feeling = _INTERJECTIONS.get(" ".join(match["c"].lower().split()), "")
-        elif feeling not in _JUDGEMENTS and not (
+        elif feeling not in en.JUDGEMENTS and not (
             match["a"] and _judges(feeling, text[match.end() :])
         ):
             continue

@@ -9,7 +9,16 @@ from typing import NamedTuple
 
 from grice.text import cached
 from grice.text.tokens import PLAIN_WORDS_AND_NUMBERS, SENTENCES_WITH_MARKS, WORD_CHARACTER, WORDS
-from grice.text.wordlists import OF_NO_CONTENT, words_of
+from grice.text.wordlists import (
+    ABBREVIATIONS,
+    BEFORE_NUMBERS,
+    BEHIND_TIMES,
+    DOMAINS,
+    NEVER_LAST,
+    OF_NO_CONTENT,
+    STARTERS,
+    words_of,
+)
 
 _OPENING = r"^\W*(?:(?:and|but|hey|now|oh|ok|okay|so|then|well)\b\W*)*"
 _AUXILIARY = (
@@ -34,40 +43,8 @@ _REQUESTS = re.compile(
 )
 
 MOST_SENTENCES = 16  # maximum number of sentences of a text that are compared
-STARTERS = words_of(
-    "i i'm i've i'd i'll im you you're he he's she she's we we're they they're it it's its this "
-    "that that's there the my your our what what's who where when why how which do does did don't "
-    "is are was were can could will would should have has may let's please thanks thank yes no "
-    "yeah ok okay sure sorry hi hello bye so if but and"
-)
-"""Words that open a sentence where a mark does not tell: behind "U.S.", or without a blank."""
 COUNTRIES = STARTERS & words_of("it is my no so")
-DOMAINS = words_of(
-    "com net org edu gov io co uk de se fr nl eu ru us ca au jp cn es pl fi dk ch tv app dev ai "
-    "info biz py js ts html htm css php md txt pdf doc docx xls xlsx csv json xml yaml yml "
-    "toml ini log exe sh jpg jpeg png gif svg zip gz tar java cpp rb rs sql"
-)
-"""Ends of domains and of names of files."""
-NEVER_LAST = words_of(
-    "mr mrs ms mx dr prof rev hon gov sen gen col lt capt sgt mt e.g i.e eg ie cf vs approx"
-)
-"""Abbreviations behind which a sentence goes on."""
-BEFORE_NUMBERS = words_of(
-    "no nr fig figs vol pp p v c sec ch art tel ext est min max jan feb mar apr jun jul aug sep "
-    "sept oct nov dec"
-)
-"""Abbreviations, or words, behind which it goes on with a number."""
-ABBREVIATIONS = words_of(
-    "inc ltd co corp jr sr st ave blvd dept univ ph.d ft lb lbs oz hr hrs min mins tel ext est max "
-    "fig vol mon tue tues wed thu thur thurs fri jan feb apr aug sept oct nov"
-)
-"""Abbreviations behind which a sentence may end: it does before a word that opens one."""
 NO_ENDS = NEVER_LAST | ABBREVIATIONS | {"a.m", "p.m"}
-BEHIND_TIMES = words_of(
-    "monday tuesday wednesday thursday friday saturday sunday mon tue wed thu fri sat sun est edt "
-    "cst cdt mst mdt pst pdt et ct mt pt gmt utc bst cet cest eastern central mountain pacific"
-)
-"""Words with a capital that belong to "10 a.m."."""
 WRAPPED, SEEN = 50, 60  # characters of a line that may be wrapped, and those that are looked back
 _OPENING = "\"'“‘([{*_<-–—"
 _MARKS = re.compile(

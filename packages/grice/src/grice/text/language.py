@@ -13,7 +13,7 @@ from itertools import islice
 from grice.text import cached
 from grice.text.lexicon import look_up
 from grice.text.tokens import LATIN_ALPHANUMERIC, SHORT_FORMS, UNICODE_LETTERS
-from grice.text.wordlists import words_of
+from grice.text.wordlists import SURELY_ENGLISH, packaged_lines, words_of
 
 READ = 400  # characters that are read: the language of a text shows in its beginning
 FEWEST = 3
@@ -37,33 +37,9 @@ ENGLISH = words_of(
     "this to too up us was we were what when where which who why will with would yeah yes you "
     "your"
 )
-COMMONEST = """
-Danish or Norwegian: og det er jeg ikke en et på som har af til den vi kan hvad var mig dig
-Dutch: het een ik niet van dat je met voor zijn op aan maar ook wat heeft naar hebben kunt wij
-Dutch: deze uw wordt worden kan u wel nog bij
-Finnish: ja ei se on että hän mutta niin kun mitä minä sinä olen oli voi kuin
-French: le la les un une des est et je tu il elle nous vous ne pas que qui dans pour avec sur ce
-French: cette mais votre mon suis sont avez peux du au été sera vos notre bonjour comment puis
-French: merci
-German: der das und ist nicht ich sie mit auch auf ein eine einen dem den wir ihr aber wie haben
-German: kann werden zu von es sehr für mir dir dass oder bei nach ihre ihnen ihren wird wurde
-German: wurden sind noch nur im zum zur diese bitte unser uns
-Hungarian: az és nem hogy egy van de ez azt meg csak mint volt ha vagy lehet
-Indonesian or Malay: yang dan di itu dengan untuk tidak dari dalam akan pada saya anda bisa ada
-Indonesian or Malay: apa kamu
-Italian: il lo gli una di che è e non mi ti si per con sono ho ha della del nel questo anche più
-Italian: ma come posso puoi stato sarà grazie buongiorno
-Polish: nie się jest w na z że jak co to jestem do i ale czy mam dla może proszę będzie
-Portuguese: o os um uma de que não é e eu você com para por mais mas como do da em seu sua está
-Portuguese: posso
-Spanish: el la los las un una de que no es y yo tú en con para por su lo se mi pero como más está
-Spanish: puedo puede usted qué del al sido será ser sus ha hola gracias cómo
-Swedish: och det är jag inte en ett på som har av till den vi kan vad var mig dig men för din
-Turkish: ve bir bu ne için çok ben sen da de ile var mı mi daha değil olarak gibi
-"""
-"""The commonest words of each language; those that are English, too, do not count."""
-LANGUAGES: dict[str, list[str]] = {}  # the languages of each of these words
-for _line in COMMONEST.strip().splitlines():
+LANGUAGES: dict[str, list[str]] = {}
+"""The languages of which a word is one of the commonest, but for words that are English, too."""
+for _line in packaged_lines("languages.txt"):
     _language, _, _words = _line.partition(": ")
     for _word in words_of(_words) - ENGLISH:
         LANGUAGES.setdefault(_word, []).append(_language)
@@ -138,12 +114,6 @@ def other_language(text: str) -> str | None:
     return language if most > max(1, second) else UNNAMED
 
 
-SURELY_ENGLISH = words_of(
-    "about and any are because been can't could did does don't from get have how i'd i'll i'm i've "
-    "it's know like need not only please should some thanks that that's the their them there they "
-    "this very want what when where which who why with would yes you you're your"
-)
-"""Frequent English words that are no frequent word of another language in Latin letters."""
 FEWEST_ENGLISH = 4
 
 
