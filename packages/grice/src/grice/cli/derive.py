@@ -10,7 +10,7 @@ Args:
 
 A positional parameter becomes an argument, a keyword-only one an option; a trailing underscore is
 left out of its name. ``Args`` gives the placeholder in brackets, and the help. A parameter that
-several commands share has both in :data:`SHARED`; its entry in ``Args`` adds to them. A parameter
+several commands share has both in :data:`SHARED_ARGS`; its entry in ``Args`` adds to them. A parameter
 of a group (:data:`GROUPS`) stands for all options of the group. ``--json`` is added to every
 command. Annotations are read as text, so that nothing is imported for them.
 """
@@ -41,69 +41,45 @@ Many: TypeAlias = "Sequence[str]"  # several values behind one option
 OutputPath: TypeAlias = Path  # a file or folder that is written; a URL stays a string
 Scale: TypeAlias = tuple[float, float]
 
-SHARED = {
-    "across_signatures": (
-        "",
-        "also accept scores of different versions, models or options of a metric",
-    ),
-    "cache": ("DIR", "folder of cached model outputs (default: the user's cache folder)"),
-    "column": (
-        "PART=NAME",
-        "name of a column of a table, as in conversation=ticket_no; PART is conversation, "
-        "speaker, role, text, time, context, response, question or answer; may be repeated",
-    ),
-    "concurrency": ("N", "number of concurrent requests"),
-    "data": ("DIR", "folder of the data sets; default GRICE_DATA"),
-    "dry_run": (
-        "",
-        "with an endpoint model: estimate the requests without sending or writing anything",
-    ),
-    "format": ("NAME", "format of the files; default: detected (grice list)"),
-    "host": ("HOST", "address to listen on (default: this machine only)"),
-    "json": ("", "print the result as JSON, one object per line"),
-    "judge": (
-        "MODEL",
-        "the judge of rubrics: openai:MODEL@URL, or a model that answers rubrics (default: the "
-        "judge of --models)",
-    ),
-    "level": ("P", "confidence level of the intervals, between 0 and 1"),
-    "limit_requests": (
-        "N",
-        "send at most N requests to an endpoint, retries included; answers are cached, and the "
-        "same command resumes",
-    ),
-    "metrics": ("NAMES", "metrics, comma-separated (grice list)"),
-    "mode": ("", "arithmetic: fast (int8) or exact (float32, one text at a time)"),
-    "model": ("MODEL", "model reference"),
-    "models": (
-        "PRESET",
-        "models and weights of all metrics: small (shipped), medium, large, a preset or FILE.toml "
-        "of your own, or openai:MODEL@URL, which adds LLM judges; default: that of grice models "
-        "use, else small",
-    ),
-    "no_cache": ("", "do not cache model outputs between runs"),
-    "output": ("FILE", "write the result here"),
-    "plugin": ("FILE.py", "a Python file that declares further metrics; may be repeated"),
-    "port": ("PORT", "port to listen on"),
-    "report": ("OUT.html", "also write an HTML page of the result"),
-    "rubric": (
-        "RUBRIC",
-        "also score by a criterion of your own: a sentence, or a .toml file with several; may be "
-        "repeated",
-    ),
-    "rules": ("", "as in the paper, or as in the official script"),
-    "scale": (("LOW", "HIGH"), "lowest and highest possible rating; default: those in the data"),
-    "seed": ("N", "seed of random draws"),
-    "speaker": (
-        "NAME",
-        "judge only turns of this speaker or role; may be repeated; all: every speaker "
-        "(default: the assistant if roles or names identify it, else every speaker)",
-    ),
-    "timeout": ("SECONDS", "timeout for an endpoint without response"),
-    "top": ("N", "number of items to show"),
-    "workers": ("N", "number of parallel batches; default: cores"),
-}
-"""Placeholder and help of the parameters that mean the same in every command."""
+SHARED_ARGS = """
+across_signatures: also accept scores of different versions, models or options of a metric
+cache (DIR): folder of cached model outputs (default: the user's cache folder)
+column (PART=NAME): name of a column of a table, as in conversation=ticket_no; PART is conversation,
+    speaker, role, text, time, context, response, question or answer; may be repeated
+concurrency (N): number of concurrent requests
+data (DIR): folder of the data sets; default GRICE_DATA
+dry_run: with an endpoint model: estimate the requests without sending or writing anything
+format (NAME): format of the files; default: detected (grice list)
+host (HOST): address to listen on (default: this machine only)
+json: print the result as JSON, one object per line
+judge (MODEL): the judge of rubrics: openai:MODEL@URL, or a model that answers rubrics (default: the
+    judge of --models)
+level (P): confidence level of the intervals, between 0 and 1
+limit_requests (N): send at most N requests to an endpoint, retries included; answers are cached,
+    and the same command resumes
+metrics (NAMES): metrics, comma-separated (grice list)
+mode: arithmetic: fast (int8) or exact (float32, one text at a time)
+model (MODEL): model reference
+models (PRESET): models and weights of all metrics: small (shipped), medium, large, a preset or
+    FILE.toml of your own, or openai:MODEL@URL, which adds LLM judges; default: that of grice models
+    use, else small
+no_cache: do not cache model outputs between runs
+output (FILE): write the result here
+plugin (FILE.py): a Python file that declares further metrics; may be repeated
+port (PORT): port to listen on
+report (OUT.html): also write an HTML page of the result
+rubric (RUBRIC): also score by a criterion of your own: a sentence, or a .toml file with several;
+    may be repeated
+rules: as in the paper, or as in the official script
+scale (LOW HIGH): lowest and highest possible rating; default: those in the data
+seed (N): seed of random draws
+speaker (NAME): judge only turns of this speaker or role; may be repeated; all: every speaker
+    (default: the assistant if roles or names identify it, else every speaker)
+timeout (SECONDS): timeout for an endpoint without response
+top (N): number of items to show
+workers (N): number of parallel batches; default: cores
+"""
+"""The parameters that mean the same in every command, as in ``Args``."""
 
 SHORT = {"metrics": "-m", "output": "-o"}
 
@@ -241,7 +217,7 @@ def _add_arguments(
     parser: argparse.ArgumentParser, function: Callable[..., object], words: Sequence[str]
 ) -> None:
     """Declare the arguments of a command; its help describes the metrics that the words select."""
-    helps = _helps(function)
+    helps = _helps((inspect.getdoc(function) or "").partition("Args:\n")[2])
     parameters = inspect.signature(function).parameters
     for name, parameter in parameters.items():
         option = parameter.kind is parameter.KEYWORD_ONLY
@@ -341,6 +317,8 @@ def _add(
         settings["choices"] = ast.literal_eval(kind.removeprefix("Literal"))
     else:
         settings = {"metavar": own_metavar or metavar or None, **TYPES[kind]}
+        if kind == "Scale":
+            settings["metavar"] = tuple(metavar.split())
     if not required:
         settings["default"] = list(default) if repeated else default  # type: ignore[call-overload]
         if type(default) in (int, float, str) and default != "" and "default" not in text:
@@ -360,16 +338,17 @@ def _add(
     parser.add_argument(name, help=text, **settings)
 
 
-def _helps(function: Callable[..., object]) -> dict[str, tuple[str, str]]:
-    """Return placeholder and help by parameter, from the ``Args`` of a docstring."""
-    section = (inspect.getdoc(function) or "").partition("Args:\n")[2]
-    entries = re.split(r"^    (?=\w)", section, flags=re.MULTILINE)[1:]
+def _helps(section: str) -> dict[str, tuple[str, str]]:
+    """Return placeholder and help by parameter, from the lines of ``Args``."""
     found = {}
-    for entry in entries:
+    for entry in re.split(r"^(?=\w)", inspect.cleandoc(section), flags=re.MULTILINE)[1:]:
         name, text = entry.split(": ", 1)
         name, _, metavar = name.partition(" (")
         found[name] = (metavar.removesuffix(")"), " ".join(text.split()))
     return found
+
+
+SHARED = _helps(SHARED_ARGS)
 
 
 def count(text: str) -> int:
