@@ -7,6 +7,7 @@ import sys
 from collections.abc import Mapping
 from functools import cache
 from importlib import metadata, resources
+from pathlib import Path
 
 from grice.errors import InputError
 
@@ -25,6 +26,17 @@ def entry_points(group: str) -> tuple[metadata.EntryPoint, ...]:
 def _entry_points(group: str, _path: tuple[str, ...]) -> tuple[metadata.EntryPoint, ...]:
     found = metadata.entry_points(group=group)
     return tuple(sorted(found, key=lambda entry: (owner(entry) != OWN, entry.name)))
+
+
+@cache
+def of_checkout(group: str) -> dict[str, metadata.EntryPoint]:
+    """Return the entry points of grice in a checkout that was installed before it had them."""
+    import tomllib
+
+    file = Path(__file__).parents[2] / "pyproject.toml"
+    project = tomllib.loads(file.read_text("utf-8"))["project"] if file.is_file() else {}
+    stated = project.get("entry-points", {}).get(group, {})
+    return {name: metadata.EntryPoint(name, place, group) for name, place in stated.items()}
 
 
 def owner(entry: metadata.EntryPoint) -> str:

@@ -10,9 +10,9 @@ Args:
 
 A positional parameter becomes an argument, a keyword-only one an option; a trailing underscore is
 left out of its name. ``Args`` gives the placeholder in brackets, and the help. A parameter that
-several commands share has both in :data:`SHARED_ARGS`; its entry in ``Args`` adds to them. A parameter
-of a group (:data:`GROUPS`) stands for all options of the group. ``--json`` is added to every
-command. Annotations are read as text, so that nothing is imported for them.
+several commands share has both in :data:`SHARED_ARGS`; its entry in ``Args`` adds to them. A
+parameter of a group (:data:`GROUPS`) stands for all options of the group. ``--json`` is added to
+every command. Annotations are read as text, so that nothing is imported for them.
 """
 
 from __future__ import annotations

@@ -304,7 +304,10 @@ def plugin_problems() -> tuple[str, ...]:
 
 def find_entries(group: str) -> dict[str, metadata.EntryPoint]:
     """Return model types or schemes by name; of two of one name that of grice, else the first."""
-    return {entry.name: entry for entry in reversed(distributions.entry_points(group))}
+    entries = {entry.name: entry for entry in reversed(distributions.entry_points(group))}
+    if OWN not in map(owner, entries.values()):
+        entries |= distributions.of_checkout(group)
+    return entries
 
 
 def _loaded(entry: metadata.EntryPoint) -> Any:  # noqa: ANN401 - a type or a scheme
