@@ -1,8 +1,9 @@
 """LLM calls logged by tracers and proxies, merged into conversations.
 
 Each call is logged with all that was sent, so the calls of a conversation repeat one another. Here
-they become one conversation, whose targets are the replies. A tracer is a row of paths
-(:class:`Tracer`); OpenTelemetry and OpenAI's interfaces need a function each.
+they become one conversation, whose targets are the replies. A tracer is a table of paths
+(:class:`Tracer`) in ``data/tracers.toml``; OpenTelemetry and OpenAI's interfaces need a function
+each.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from __future__ import annotations
 import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
+from importlib import resources
 from typing import Any, NamedTuple
 
 import msgspec
@@ -168,75 +170,17 @@ class Tracer(msgspec.Struct, frozen=True, kw_only=True):
         return [call] if replies else []
 
 
-LANGFUSE = Tracer(
-    sent="input",
-    returned="output",
-    conversation=("sessionId", "session_id"),
-    trace=("traceId", "trace_id", "id"),
-    time=("timestamp", "startTime", "start_time"),
-    parent=("parentObservationId", "parent_observation_id"),
-    model=("GENERATION",),
-    meta={"user": ("userId", "user_id"), "name": ("name", "trace_name"), "model": ("model",)},
-    span=("traceId", "trace_id"),
-)
-_THREAD = ("thread_id", "session_id", "conversation_id")
-LANGSMITH = Tracer(
-    sent="inputs",
-    returned="outputs",
-    conversation=("thread_id", *(f"extra/metadata/{name}" for name in _THREAD)),
-    trace=("trace_id", "id"),
-    time=("start_time",),
-    parent=("parent_run_id",),
-    type="run_type",
-    model=("LLM",),
-    meta={"name": ("name",)},
-)
-MLFLOW = Tracer(
-    sent="attributes/mlflow.spanInputs",
-    returned="attributes/mlflow.spanOutputs",
-    conversation=(
-        "info/trace_metadata/mlflow.trace.session",
-        "info/request_metadata/mlflow.trace.session",
-    ),
-    trace=("info/trace_id", "info/request_id"),
-    time=("start_time_unix_nano", "start_time_ns", "start_time"),
-    parent=("parent_id", "parent_span_id"),
-    type="attributes/mlflow.spanType",
-    model=("CHAT_MODEL", "LLM"),
-)
 OF_SPAN = ("mlflow.spanInputs", "mlflow.spanOutputs", "mlflow.spanType")  # attributes that are read
-_TIMES = ("created_at", "created", "timestamp", "time")
-OPENAI = Tracer(  # of what _openai_calls makes of a record
-    sent="request",
-    returned="response",
-    conversation=(
-        *("answer/conversation/id", "conversation_id", "conversation", "session_id", "thread_id"),
-        "answer/previous_response_id",
-    ),
-    trace=("answer/id", "id", "custom_id"),
-    time=(*(f"answer/{name}" for name in _TIMES), *_TIMES),
-    meta={"model": ("answer/model",)},
-)
-SPANS = Tracer(  # of what _span makes of a span of OpenTelemetry or Phoenix
-    sent="input",
-    returned="output",
-    conversation=(
-        "gen_ai.conversation.id",  # of the GenAI conventions
-        "session.id",  # OpenInference
-        "traceloop.association.properties.session_id",  # OpenLLMetry
-    ),
-    trace=("trace_id",),
-    time=("start_time",),
-    parent=("parent_id",),
-    model=("MODEL",),
-    model_first=True,  # it has more fields than its root
-    meta={
-        "model": ("gen_ai.response.model", "gen_ai.request.model", "llm.model_name"),
-        "service": ("service.name",),
-        "user": ("user.id", "enduser.id"),
-        "agent": ("gen_ai.agent.name",),
-    },
-)
+
+
+@cache
+def _tracers() -> dict[str, Tracer]:
+    table = resources.files("grice").joinpath("data", "tracers.toml").read_bytes()
+    return msgspec.toml.decode(table, type=dict[str, Tracer])
+
+
+def _calls(item: dict[str, Any], otherwise: str, *, tracer: str) -> list[Call]:
+    return _tracers()[tracer].calls(item, otherwise)
 
 
 def _is_langfuse(item: dict[str, Any]) -> bool:
@@ -266,7 +210,8 @@ def _mlflow_calls(trace: dict[str, Any], otherwise: str) -> list[Call]:
                 name: _unquoted(value) for name, value in attributes.items() if name in OF_SPAN
             }
         try:
-            calls += MLFLOW.calls({**span, "attributes": attributes, "info": info}, otherwise)
+            call = {**span, "attributes": attributes, "info": info}
+            calls += _calls(call, otherwise, tracer="mlflow")
         except FieldError as bad:
             problems.append(bad)
     if problems and len(problems) == len(spans):
@@ -304,7 +249,7 @@ def _openai_calls(record: dict[str, Any], otherwise: str) -> list[Call]:
         why = ": a response without its request" if returned else ""
         raise FieldError("messages", f"missing{why}; found {field_names(record)}")
     call = {**record, "answer": response, "request": sent, "response": returned or None}
-    return OPENAI.calls(call, otherwise)
+    return _calls(call, otherwise, tracer="openai")
 
 
 def _is_openai(record: dict[str, Any]) -> bool:
@@ -353,7 +298,7 @@ def _span_calls(span: dict[str, Any], otherwise: str) -> list[Call]:
     if (said := json_of(span.get("gen_ai.system_instructions"))) and isinstance(sent, list):
         sent = [{"role": SYSTEM, "content": said}, *sent]
     call = {**span, "input": sent, "output": returned, "type": "MODEL" if is_model else ""}
-    return SPANS.calls(call, otherwise)
+    return _calls(call, otherwise, tracer="spans")
 
 
 def _messages(span: dict[str, Any]) -> tuple[Any, Any]:
@@ -549,8 +494,13 @@ FORMATS = tuple(
         partial(_read_items, calls_of) if calls_of else _read_spans,
     )
     for name, summary, is_item, calls_of in (
-        ("langfuse", "Langfuse: traces or observations", _is_langfuse, LANGFUSE.calls),
-        ("langsmith", "LangSmith: runs", _is_langsmith, LANGSMITH.calls),
+        (
+            "langfuse",
+            "Langfuse: traces or observations",
+            _is_langfuse,
+            partial(_calls, tracer="langfuse"),
+        ),
+        ("langsmith", "LangSmith: runs", _is_langsmith, partial(_calls, tracer="langsmith")),
         ("mlflow", "MLflow: traces (`Trace.to_json`)", _is_mlflow, _mlflow_calls),
         ("openai", "OpenAI: requests beside responses", _is_openai, _openai_calls),
         ("phoenix", "Phoenix: spans of its API or data frames", _is_phoenix, None),
