@@ -23,23 +23,7 @@ from grice.readers.messages import from_messages
 from grice.readers.table import check_arrow, from_frame, from_table
 
 __all__ = [
-    "Format",
-    "Found",
-    "Line",
-    "Reading",
-    "check_arrow",
-    "files_of",
-    "find_conversation",
-    "find_formats",
-    "from_file",
-    "from_frame",
-    "from_logs",
-    "from_messages",
-    "from_objects",
-    "from_record",
-    "from_table",
-    "part_read",
-    "read",
-    "recognise",
-    "records_of",
-]
+    "Format", "Found", "Line", "Reading", "check_arrow", "files_of", "find_conversation",
+    "find_formats", "from_file", "from_frame", "from_logs", "from_messages", "from_objects",
+    "from_record", "from_table", "part_read", "read", "recognise", "records_of",
+]  # fmt: skip
