@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from fake_metrics import FakeContext, TurnMetric, ValueMetric, by_measure, figure_of, gap_of, packed
 from grice.errors import InputError
-from grice_research.benches import damaged, minimal_pairs, planted_flaws
+from grice_research.benches import commonsense_pairs, damaged, minimal_pairs, planted_flaws
 from grice_research.benches._turns import FETCHED, shipped_metrics
 from grice_research.benches.minimal_pairs import ALL, MinimalPair
 from grice_research.benches.trivial_baselines import BASELINES
@@ -141,3 +141,5 @@ def test_the_pairs_hold_no_cue_of_length_and_every_kind_as_often():
     at_least_as_long = sum(len(pair.bad) >= len(pair.good) for pair in pairs)
     assert at_least_as_long / len(pairs) == pytest.approx(0.5, abs=0.05)
     assert find_task("minimal-pairs").title == minimal_pairs.TITLE
+    halves = Counter(pair.kind for pair in commonsense_pairs.read_pairs())
+    assert halves == {"closed": 104, "development": 104}

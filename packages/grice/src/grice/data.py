@@ -99,11 +99,12 @@ class Triple(msgspec.Struct, frozen=True, omit_defaults=True):
     source: str = ""
 
 
-class KnownTail(msgspec.Struct, frozen=True):
-    """The triple of a knowledge base that is nearest to an extracted one.
+class KnownTail(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The triple of a knowledge base that is nearest to an extracted one, or opposes it.
 
     Attributes:
         head_similarity, tail_similarity: Cosines with the extracted head and tail, -1 to 1.
+        opposes: Whether its tail says the opposite of the extracted one.
     """
 
     head: str
@@ -111,6 +112,7 @@ class KnownTail(msgspec.Struct, frozen=True):
     head_similarity: float
     tail_similarity: float
     source: str
+    opposes: bool = False
 
 
 class TripleEvidence(

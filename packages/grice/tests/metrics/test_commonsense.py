@@ -1,5 +1,6 @@
 """Commonsense: pooling of triples, the reply as a whole, evidence and reasons, with known parts."""
 
+import numpy as np
 import pytest
 
 from grice.data import KnownTail, Response, Span, Triple, TripleEvidence, Turn
@@ -159,6 +160,38 @@ def test_the_surest_whole_triples_are_judged_and_the_same_two_events_once():
 def test_knowledge_may_score_triples_in_place_of_the_networks():
     (score,) = judge([response(LATE)], MISSED, plausibility=Everything())
     assert score.value == pytest.approx(0.25)
+
+
+class Senseless:
+    """Finds every reply senseless, and no other flaw."""
+
+    flaws = ("any", "nonsense")
+
+    def log_odds(self, responses):
+        return np.array([[-9.0, 2.0] for _ in responses])
+
+
+def test_a_model_of_flaws_is_weighed_with_triples_and_judges_replies_without():
+    after, alone = response("I sleep.", WHY), response("I sleep.")
+    (none, abstained) = judge([after, alone], judge=Senseless())
+    assert (none.status, abstained.status) == ("ok", "abstained")
+    (better,) = judge([after], MISSED, judge=Senseless(), plausibility=Plausibility(awful=0.9))
+    assert none.value < better.value < 0.5
+    assert better.reason.startswith("senseless as a whole: 0.88; most plausible: PersonX misses")
+
+
+def test_a_known_opposite_lowers_a_triple_and_is_the_evidence(exact_models):
+    def scored(tail):
+        umbrella = triple("PersonX takes an umbrella", "xEffect", f"PersonX {tail}")
+        knowledge = exact_models.load("builtin:atomic")
+        encoder = exact_models.load("builtin:encoder")
+        return judge([response("a")], umbrella, knowledge=knowledge, encoder=encoder)[0]
+
+    dry, wet = scored("stays dry"), scored("gets wet")
+    assert (dry.value, wet.value) == (0.8, pytest.approx(0.16))
+    assert not dry.evidence[0].known.opposes
+    assert (wet.evidence[0].known.tail, wet.evidence[0].known.opposes) == ("stays dry", True)
+    assert scored("plays the piano").evidence[0].known is None, "nothing known is near"
 
 
 class Tails:

@@ -57,14 +57,23 @@ def read_pairs() -> list[MinimalPair]:
 
 def measure(context: BenchContext) -> Iterator[Figure]:
     """Yield how often each metric and baseline is right, over all pairs and by kind."""
-    pairs = read_pairs()
-    metrics = shipped_metrics()
-    for name in FETCHED:
+    yield from measure_pairs(context, "minimal_pairs", read_pairs(), shipped_metrics(), FETCHED)
+
+
+def measure_pairs(
+    context: BenchContext,
+    data: str,
+    pairs: Sequence[MinimalPair],
+    metrics: list[str],
+    fetched: Sequence[str],
+) -> Iterator[Figure]:
+    """Yield the rows of metrics, of those that were fetched, and of baselines, on pairs."""
+    for name in fetched:
         if why := missing_model(context, name):
             yield figure(name, RIGHT, None, "ours", on=ALL, why=why)
         else:
             metrics.append(name)
-    right, signatures = _columns(context, pairs, metrics)
+    right, signatures = _columns(context, data, pairs, metrics)
     kinds = [pair.kind for pair in pairs]
     for on in (ALL, *dict.fromkeys(kinds)):
         rows = [i for i, kind in enumerate(kinds) if on in (ALL, kind)]
@@ -87,10 +96,10 @@ def measure(context: BenchContext) -> Iterator[Figure]:
 
 
 def _columns(
-    context: BenchContext, pairs: Sequence[MinimalPair], metrics: Sequence[str]
+    context: BenchContext, of: str, pairs: Sequence[MinimalPair], metrics: Sequence[str]
 ) -> tuple[dict[str, list[float]], dict[str, str]]:
     talks = [talk for number, pair in enumerate(pairs) for talk in _conversations(number, pair)]
-    right, signatures, data = {}, {}, digest_of("minimal_pairs", talks)
+    right, signatures, data = {}, {}, digest_of(of, talks)
     for name in (*metrics, COSINE, LENGTH):
         grader, _ = context.grader(name)
         scores = values_of(name, grader.score(talks))

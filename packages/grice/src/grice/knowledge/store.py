@@ -24,6 +24,7 @@ import numpy as np
 
 from grice.data import KnownTail, Triple
 from grice.errors import InputError, ModelFolderError, RecordError, os_reason
+from grice.knowledge.opposition import stance
 from grice.knowledge.schema import Schema, head_text, load_schema, tail_text
 from grice.models.folder import ModelFolder
 from grice.models.loader import ModelLoader, Settings, model_type, read_settings
@@ -42,6 +43,12 @@ HEADS, EACH = 1, 1
 """Nearest heads looked at for a triple, and stored tails of each; a second one gains at most 0.002
 of the area on the development part of CSKB Population, and costs as much again."""
 TAILS = 10  # tails a triple is compared with, as many as ACCENT has COMET write
+SAME, SAME_HEADS = 0.9, 5  # least similarity of heads that are nearly the same, and most of them
+KIN = (
+    ("xEffect", "xReact", "xIntent", "xWant", "HasSubEvent"),
+    ("oEffect", "oReact", "oWant"),
+)
+"""Relations whose tails may contradict each other: those of what one wants and what follows."""
 WIDE = 200  # tails of similar heads among which the nearest to a tail are searched
 
 TRIPLES = (
@@ -224,6 +231,32 @@ class StoredKnowledge:
             max(each, key=lambda tail: (tail.tail_similarity, tail.head_similarity), default=None)
             for each in self._compared(triples, [list(each) for each in known])
         ]
+
+    def opposing(self, triples: Sequence[Triple]) -> list[KnownTail | None]:
+        """Return for each triple a known tail of nearly the same head that says the opposite.
+
+        None unless more tails of such heads say the opposite than say the same.
+        """
+        near = self.nearest(list(dict.fromkeys(triple.head for triple in triples)), SAME_HEADS)
+        heads = dict(zip(dict.fromkeys(triple.head for triple in triples), near, strict=True))
+        found: list[KnownTail | None] = []
+        for triple in triples:
+            relations = next((kin for kin in KIN if triple.relation in kin), (triple.relation,))
+            known = [
+                KnownTail(each.head, each.tail, head.similarity, 0.0, each.source, opposes=True)
+                for head in heads[triple.head]
+                if head.similarity >= SAME
+                for relation in relations
+                for each in self.tails_of(head.head, relation)
+            ]
+            stances = [stance(triple.tail, each.tail) for each in known]
+            found.append(known[stances.index(-1)] if sum(stances) < 0 else None)
+        against = [
+            (triple, tail) for triple, tail in zip(triples, found, strict=True) if tail is not None
+        ]
+        given, tails = [triple for triple, _ in against], [[tail] for _, tail in against]
+        compared = iter(self._compared(given, tails))
+        return [tail and next(compared)[0] for tail in found]
 
     def nearest_tails(self, triple: Triple, k: int) -> list[KnownTail]:
         """Return the known tails most similar to that of a triple, under similar heads."""

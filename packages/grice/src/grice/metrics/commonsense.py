@@ -4,7 +4,8 @@ After ACCENT (Ghazarian et al., Findings of ACL 2023): extract event triples fro
 turn before it, score how well each agrees with a knowledge base, and pool the scores. ACCENT writes
 its triples with a fine-tuned T5 and compares their tails with those that COMET generates; here
 grice's own extractor finds them, and a small network fitted on known triples scores them. By
-default an implausible triple weighs more than a plausible one, where ACCENT takes the mean.
+default an implausible triple weighs more than a plausible one, where ACCENT takes the mean, and a
+language model reads the reply as a whole.
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec.structs import replace
 
-from grice.data import Judgement, Span, Triple, TripleEvidence
+from grice.data import Evidence, FeatureEvidence, Judgement, Span, Triple, TripleEvidence
 from grice.knowledge.schema import head_text, load_schema, tail_text
+from grice.metrics.common import unscorable_reply
 from grice.metrics.declaration import Example, metric
-from grice.models.protocols import Encoder, encode_distinct
-from grice.numeric import unit_cosine
+from grice.models.protocols import Encoder, FlawModel, encode_distinct
+from grice.numeric import logit, np, sigmoid, unit_cosine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -40,12 +42,20 @@ NEUTRAL = 0.5  # also ACCENT's score of a reply without a triple
 NOT_WHOLE = "no related events in whole clauses about people"
 LEAST = 0.01
 """Least plausibility in a harmonic mean: a cosine may be 0, which would decide everything."""
+SENSELESS = "nonsense"  # flaw of the model that reads whole replies
+WEIGHT, SUREST = 0.3, 1e-4
+"""Weight of the log odds of the triples beside those of the whole reply, and their least chance.
+
+Chosen on the development half of the pairs of ``grice bench commonsense-pairs``.
+"""
+OPPOSED = 0.2  # share of its plausibility that a triple keeps if the opposite is known
+NEAR_HEAD, NEAR_TAIL = 0.7, 0.5  # least similarities of what is shown as nearest known
 TAILS = 10  # tails asked of knowledge that generates them, as many as ACCENT has COMET write
 
 
 @metric(
     "commonsense",
-    version="6",
+    version="7",
     summary="Are the events of this reply plausibly related?",
     judges="response",
     models={
@@ -53,8 +63,13 @@ TAILS = 10  # tails asked of knowledge that generates them, as many as ACCENT ha
         "plausibility": "builtin:plausibility",
         "knowledge": "builtin:atomic",
         "encoder": "builtin:encoder",
+        "judge": "builtin:sense-small",
     },
-    accepts={"plausibility": ("plausibility of triples", "knowledge")},
+    accepts={
+        "plausibility": ("plausibility of triples", "knowledge"),
+        "judge": ("flaws", "rubric"),
+    },
+    protocols={"judge": FlawModel},
     source="After ACCENT (Ghazarian et al., Findings of ACL 2023).",
     neutral=NEUTRAL,
     example=Example(
@@ -68,24 +83,29 @@ def commonsense(
     plausibility: TripleHead | KnowledgeBase,
     knowledge: KnowledgeBase,
     encoder: Encoder,
+    judge: FlawModel | None = None,
     scope: Literal["both", "single", "pair"] = "both",
     aggregation: Literal["harmonic-mean", "mean"] = "harmonic-mean",
     max_triples: Count = 3,
     min_confidence: Fraction = 0.5,
 ) -> Iterator[Judgement]:
-    """Return the plausibility of the reply's event triples.
+    """Return the plausibility of the reply's event triples, beside that of the reply as a whole.
 
     A triple relates two events of the reply, or one of the reply and one of the turn before it. The
-    plausibilities of a reply's triples are pooled; the metric abstains on a reply without a triple.
-    The evidence is every triple with its span in the text, its plausibility and the nearest known
-    triple.
+    plausibilities of a reply's triples are pooled. One whose head is known with the opposite tail
+    keeps a fifth of its plausibility. A model of flaws, a larger one in the presets ``medium`` and
+    ``large``, adds the log odds that the reply is not senseless; without it
+    (``--commonsense-judge ''``) the metric abstains on a reply without a triple. The evidence is
+    every triple with its span in the text, its plausibility and a known triple that is near or
+    opposes it.
 
     When to use it:
         To see which events a reply relates, and to check each relation against a knowledge base.
 
     When not to:
-        To find nonsensical replies by the score alone: it ranks replies no better than their length
-        does (``grice bench accent``), which is why it does not run by default.
+        To find nonsensical replies by triples alone: on pairs of a sensible and a senseless reply
+        they are right no more often than the similarity to the last turn (``grice bench
+        commonsense-pairs``). ``sensibleness`` needs no triples.
 
     Args:
         scope: Triples of the reply alone (``single``), with the turn before (``pair``), or both.
@@ -104,15 +124,26 @@ def commonsense(
     nearest = nearest_known(distinct, knowledge, encoder)
     known = [nearest] if isinstance(plausibility, TripleHead) else []
     plausibilities = plausibility.plausibility(distinct, *known)
-    found = dict(zip(distinct, zip(plausibilities, nearest, strict=True), strict=True))
+    contrary = knowledge.opposing(distinct) if hasattr(knowledge, "opposing") else []
+    found = dict(zip(distinct, zip(plausibilities, map(_near, nearest), strict=True), strict=True))
+    for triple, opposite in zip(distinct, contrary, strict=False):
+        if opposite is not None:
+            found[triple] = (OPPOSED * found[triple][0], opposite)
     pool = mean_score if aggregation == "mean" else harmonic_mean_score
-    for response, extraction in zip(responses, extractions, strict=True):
+    chances = _senseless(responses, judge)
+    for response, extraction, senseless in zip(responses, extractions, chances, strict=True):
         triples = [
             TripleEvidence(_placed(triple, response), *found[_bare(triple)])
             for triple in extraction.triples
         ]
         value = pool([triple.plausibility for triple in triples])
-        yield _judgement(triples, extraction, value)
+        yield _judgement(triples, extraction, value, senseless)
+
+
+def _near(known: KnownTail | None) -> KnownTail | None:
+    """Return a known tail if it is near enough to be called the nearest known."""
+    near = known and known.head_similarity >= NEAR_HEAD and known.tail_similarity >= NEAR_TAIL
+    return known if near else None
 
 
 def exchange_of(response: Response) -> ContextResponse:
@@ -155,14 +186,35 @@ def _placed(triple: ExtractedTriple, response: Response) -> Triple:
     return replace(_bare(triple), head_span=head, tail_span=tail)
 
 
-def _judgement(triples: list[TripleEvidence], extraction: Extraction, value: float) -> Judgement:
-    if not triples:
+def _senseless(responses: Sequence[Response], judge: FlawModel | None) -> list[float | None]:
+    """Return the probability that each reply is senseless; None where it cannot be judged."""
+    readable = [response for response in responses if unscorable_reply(response) is None]
+    if judge is None or not readable:
+        return [None] * len(responses)
+    head = judge.flaws.index(SENSELESS) if SENSELESS in judge.flaws else 0
+    chances = iter(sigmoid(judge.log_odds(readable)[:, head]).tolist())
+    return [next(chances) if unscorable_reply(each) is None else None for each in responses]
+
+
+def _judgement(
+    triples: list[TripleEvidence], extraction: Extraction, value: float, senseless: float | None
+) -> Judgement:
+    if not triples and senseless is None:
         return Judgement(NEUTRAL, "abstained", extraction.reason, extraction.flags)
-    side, chosen = ("least", min) if value < NEUTRAL else ("most", max)
-    shown = chosen(triples, key=lambda item: item.plausibility)
-    events = f"{shown.triple.head} — {shown.triple.relation} — {shown.triple.tail}"
-    reason = f"{side} plausible: {events} ({shown.plausibility:.2f})"
-    return Judgement(value, "ok", reason, extraction.flags, tuple(triples))
+    reason, evidence = extraction.reason, tuple[Evidence, ...](triples)
+    if triples:
+        side, chosen = ("least", min) if value < NEUTRAL else ("most", max)
+        shown = chosen(triples, key=lambda item: item.plausibility)
+        events = f"{shown.triple.head} — {shown.triple.relation} — {shown.triple.tail}"
+        reason = f"{side} plausible: {events} ({shown.plausibility:.2f})"
+    if senseless is not None:
+        pooled, odds = value, -logit(senseless, SUREST) + WEIGHT * logit(value, SUREST)
+        value = float(sigmoid(np.array(odds)))
+        if any(item.known and item.known.opposes for item in triples):
+            value = min(value, pooled)
+        reason = f"senseless as a whole: {senseless:.2f}; {reason}"
+        evidence += (FeatureEvidence("senseless as a whole", senseless),)
+    return Judgement(value, "ok", reason, extraction.flags, evidence)
 
 
 def mean_score(scores: Sequence[float]) -> float:

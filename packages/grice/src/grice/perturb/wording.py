@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Literal, NamedTuple, TypeAlias
 
 from grice.text import wordlists as en
-from grice.text.lexicon import base_form, is_past, is_verb, look_up, packaged_text
+from grice.text.lexicon import antonym_table, base_form, is_past, is_verb, look_up
 from grice.text.tokens import WORDS_NUMBERS_AND_MARKS
 from grice.text.wordlists import words_of
 
@@ -188,13 +188,7 @@ def replace(text: str, changes: dict[tuple[int, int], str]) -> str:
 def antonyms(word: str, kind: Kind) -> tuple[str, ...]:
     """Return the lemmas of opposite meaning, in order."""
     pos = {"noun": "n", "verb": "v", "adjective": "a", "name": ""}[kind]
-    return tuple(_antonyms().get((lemma(word, kind), pos), "").split())
-
-
-@cache
-def _antonyms() -> dict[tuple[str, str], str]:
-    rows = (line.split("\t") for line in packaged_text("antonyms.tsv.gz").splitlines())
-    return {(word, pos): others for word, pos, others in rows}
+    return tuple(antonym_table().get((lemma(word, kind), pos), "").split())
 
 
 # Negation.

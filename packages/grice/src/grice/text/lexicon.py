@@ -48,6 +48,13 @@ def begins_word(beginning: str) -> bool:
     return any(len(word) > len(beginning) for word in longer)
 
 
+@cache
+def antonym_table() -> dict[tuple[str, str], str]:
+    """Return antonyms, joined by blanks, by lemma and part of speech: n, v, a or r."""
+    rows = (line.split("\t") for line in packaged_text("antonyms.tsv.gz").splitlines())
+    return {(word, pos): others for word, pos, others in rows}
+
+
 def _parts(text: str) -> tuple[str, ...]:
     return tuple(text.split("/")) if text else ()
 

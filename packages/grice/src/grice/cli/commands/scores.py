@@ -372,8 +372,9 @@ def _described(evidence: Evidence, texts: Sequence[str]) -> list[str]:
             written = f"{one_line(triple.head)} —{triple.relation}→ {one_line(triple.tail)}"
             lines = [f"{plausibility:.2f}  {written}"]
             if known:
+                relation = "known to the contrary" if known.opposes else "nearest known"
                 lines.append(
-                    f"nearest known: {one_line(known.head)} → {one_line(known.tail)} "
+                    f"{relation}: {one_line(known.head)} → {one_line(known.tail)} "
                     f"(heads {known.head_similarity:.2f}, tails {known.tail_similarity:.2f}, "
                     f"{known.source})"
                 )

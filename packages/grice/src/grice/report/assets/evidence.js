@@ -27,7 +27,7 @@ function tripleRow({ triple, plausibility, known }) {
       part(triple.tail, 'from-tail')),
     el('p', { class: 'amount' }, bar(plausibility), el('b', {}, number(plausibility, 2)), ' plausible'),
     known
-      ? el('p', { class: 'known' }, 'nearest known: ', el('bdi', {}, known.head), ' → ', el('bdi', {}, known.tail),
+      ? el('p', { class: 'known' }, known.opposes ? 'known to the contrary: ' : 'nearest known: ', el('bdi', {}, known.head), ' → ', el('bdi', {}, known.tail),
         el('span', { class: 'quiet' },
           ` · similarity ${number(known.head_similarity, 2)} head, ${number(known.tail_similarity, 2)} tail · `,
           el('bdi', {}, known.source)))
