@@ -2,8 +2,8 @@
 
 A metric is right about a pair if the sensible reply scores higher; ties count half. The 208 pairs
 of eight kinds (purposes, reasons, effects, orders, needs, advice, wishes, feelings) were written
-for this project; of each kind half was closed before the first run, and is read once per version
-of ``commonsense``. Neither reply is longer more often than the other.
+for this project; half of each kind was closed before the first run. That half was read twice, for
+the pooling of version 7 of ``commonsense`` changed in between. Neither reply is longer more often.
 """
 
 from __future__ import annotations

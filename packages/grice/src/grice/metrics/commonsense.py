@@ -20,7 +20,7 @@ from grice.knowledge.schema import head_text, load_schema, tail_text
 from grice.metrics.common import unscorable_reply
 from grice.metrics.declaration import Example, metric
 from grice.models.protocols import Encoder, FlawModel, encode_distinct
-from grice.numeric import logit, np, sigmoid, unit_cosine
+from grice.numeric import sigmoid, unit_cosine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -43,11 +43,6 @@ NOT_WHOLE = "no related events in whole clauses about people"
 LEAST = 0.01
 """Least plausibility in a harmonic mean: a cosine may be 0, which would decide everything."""
 SENSELESS = "nonsense"  # flaw of the model that reads whole replies
-WEIGHT, SUREST = 0.3, 1e-4
-"""Weight of the log odds of the triples beside those of the whole reply, and their least chance.
-
-Chosen on the development half of the pairs of ``grice bench commonsense-pairs``.
-"""
 OPPOSED = 0.2  # share of its plausibility that a triple keeps if the opposite is known
 NEAR_HEAD, NEAR_TAIL = 0.7, 0.5  # least similarities of what is shown as nearest known
 TAILS = 10  # tails asked of knowledge that generates them, as many as ACCENT has COMET write
@@ -94,10 +89,10 @@ def commonsense(
     A triple relates two events of the reply, or one of the reply and one of the turn before it. The
     plausibilities of a reply's triples are pooled. One whose head is known with the opposite tail
     keeps a fifth of its plausibility. A model of flaws, a larger one in the presets ``medium`` and
-    ``large``, adds the log odds that the reply is not senseless; without it
-    (``--commonsense-judge ''``) the metric abstains on a reply without a triple. The evidence is
-    every triple with its span in the text, its plausibility and a known triple that is near or
-    opposes it.
+    ``large``, gives the probability that the reply is not senseless: the value is the harmonic mean
+    of both. Without it (``--commonsense-judge ''``) the metric abstains on a reply without a
+    triple. The evidence is every triple with its span in the text, its plausibility and a known
+    triple that is near or opposes it.
 
     When to use it:
         To see which events a reply relates, and to check each relation against a knowledge base.
@@ -208,10 +203,7 @@ def _judgement(
         events = f"{shown.triple.head} — {shown.triple.relation} — {shown.triple.tail}"
         reason = f"{side} plausible: {events} ({shown.plausibility:.2f})"
     if senseless is not None:
-        pooled, odds = value, -logit(senseless, SUREST) + WEIGHT * logit(value, SUREST)
-        value = float(sigmoid(np.array(odds)))
-        if any(item.known and item.known.opposes for item in triples):
-            value = min(value, pooled)
+        value = harmonic_mean_score([1 - senseless, *([value] if triples else ())])
         reason = f"senseless as a whole: {senseless:.2f}; {reason}"
         evidence += (FeatureEvidence("senseless as a whole", senseless),)
     return Judgement(value, "ok", reason, extraction.flags, evidence)
