@@ -155,6 +155,10 @@ def test_a_gate_fails_where_the_mean_dropped(tmp_path, capsys):
     assert dropped(worse, relevance=-lost.low).verdict == "passed"
     assert dropped(worse, relevance=-lost.value).verdict == "uncertain"
     assert f"against {old}, a drop of at most 0.02 allowed" in lost.says
+    partly = write(tmp_path / "partly", scores(40, 0.7)[:80] + scores(60, 0.1)[160:])
+    unsure = dropped(partly, relevance=0.02)
+    assert unsure.verdict == "uncertain", "new replies are bad, and those in both files are equal"
+    assert "only 80 of 160 scores are in both files" in unsure.says
     assert main(["gate", old, "--baseline", old, "--max-drop", "0.02", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["passed"]
     assert main(["gate", worse, "--baseline", old, "--max-drop", "relevance=0.02"]) == 1

@@ -126,11 +126,30 @@ def test_two_systems_are_not_taken_for_a_correlation(dialogues):
     values = [float(len(item.conversation.turns[0].text)) for item in dialogues.items]
     block = evaluated(dialogues, column("m", values))
     (system_row,) = block.rows
-    assert block.system_count == 2
-    between = system_row.system_spearman
-    assert (abs(between.value), between.low, between.high) == (1, -1, 1)
+    assert (block.system_count, system_row.system_spearman) == (2, None)
+    assert system_row.system_why.startswith("2 systems: no correlation of fewer than 4")
     *_, line = csv.DictReader(io.StringIO(as_csv([block])))
-    assert (line["level"], float(line["accuracy"])) == ("system", system_row.accuracy.value)
+    assert (line["level"], line["spearman"], line["why"]) == ("system", "", system_row.system_why)
+
+
+@pytest.mark.parametrize(("ids", "group", "expected"), [
+    ("{i}", None, "20 items;"), ("c{half}", None, "20 items in 10 groups"),
+    ("{i}", "talk", "20 items in 5 groups"), ("c{half}", "id", "20 items in 10 groups"),
+])  # fmt: skip
+def test_replies_of_one_conversation_are_one_group(tmp_path, capsys, ids, group, expected):
+    rows = [
+        {"id": ids.format(i=i, half=i // 2), "context": ["Hi"], "response": "a " * (i + 1),
+         "ratings": i % 7, "talk": i // 4}
+        for i in range(20)
+    ]  # fmt: skip
+    path = made_sets.write(tmp_path / "own.jsonl", rows)
+    words = ["meta-eval", "log_length", "--on", str(path), "--pairwise", "--no-cache"]
+    assert main([*words, *(["--group", group] if group else [])]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert expected in shown
+    assert "metric against difference of Spearman p (Holm)" in shown
+    assert main([*words, "--group", "tlak"]) == 2
+    assert "no field 'tlak' for groups; did you mean 'talk'?" in capsys.readouterr().err
 
 
 def test_sets_that_share_conversations_are_named(turns):
@@ -146,8 +165,15 @@ def test_a_constant_metric_or_rating_says_so_and_tables_for_papers_hold_the_same
     assert float(records[0]["spearman"]) == pytest.approx(block.rows[0].spearman.value, abs=1e-6)
     assert records[1]["spearman"] == ""
     assert records[1]["why"] == "the metric is 1 on every item"
-    latex = as_latex([block])
-    assert "length\\_of\\_it & " in latex
+    rising = column("rising", [float(i) for i in range(40)])
+    more = evaluated(turns, column("length_of_it", lengths(turns)), NOISE, rising, baseline="noise")
+    latex = as_latex([block, more])
+    [tabular, after] = latex.split(r"\end{tabular}")
+    assert r"length\_of\_it & \textbf{0.9" in tabular
+    assert tabular.count(r"\dag") == 1, "length is above the baseline of the second set"
+    assert "% left out: yes: the metric is 1 on every item\n" in tabular
+    assert r"\label{tab:meta-eval}" in after
+    assert latex.count(r"\begin{table}") == 1
     assert "nan" not in (latex + as_csv([block])).lower()
     block = evaluate(turns, "fluent", [column("length", lengths(turns))])
     assert block.rows[0].why == "the rating is 2 on every item"

@@ -370,7 +370,7 @@ def names(listed: str | None) -> list[str]:
 
 TYPES: dict[str, dict[str, Any]] = {
     "Count": {"type": count},
-    "Many": {"nargs": "+"},
+    "Many": {"nargs": "+", "action": "extend"},
     "Names": {"type": names},
     "OutputPath": {"type": output_path},
     "Path": {"type": Path},

@@ -21,9 +21,10 @@ from msgspec.structs import replace
 from grice.data import Conversation
 from grice.errors import InputError, RecordError, did_you_mean
 from grice.readers import read
+from grice.readers.table import Header
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from grice.data import Json
 
@@ -153,13 +154,14 @@ def wanted_sets(words: Sequence[str]) -> list[tuple[RatedSet | Path, tuple[str, 
     return wanted
 
 
-def load_rated(wanted: RatedSet | Path, folder: Path | None) -> Rated:
+def load_rated(wanted: RatedSet | Path, folder: Path | None, group: str | None = None) -> Rated:
     """Read a known set from the data folder, or a file of the user.
 
-    InputError if the file is missing or holds no rating.
+    ``group`` is the field by which items of a user's file belong together. InputError if the file
+    is missing, holds no rating or lacks that field.
     """
     if isinstance(wanted, Path):
-        return _read(_own(wanted), [wanted])
+        return _read(_own(wanted, group), [wanted])
     files = (wanted.file, *wanted.also)
     if folder is not None and all((folder / file).is_file() for file in files):
         return _read(wanted, [folder / file for file in files])
@@ -191,7 +193,16 @@ def _read(entry: RatedSet, paths: Sequence[Path]) -> Rated:
     if not items:
         first = f"; the first problem is: {problems[0]}" if problems else ""
         raise InputError(f"{paths[0]}: no record of {entry.name} could be read{first}")
+    if entry.source == OWN:
+        ids = {item.conversation.id for item in items}
+        items = [item._replace(group=_first_of_id(item.group, ids)) for item in items]
     return Rated(entry, tuple(items), tuple(problems), f"{entry.name}@{digest[:8]}")
+
+
+def _first_of_id(name: str, ids: Collection[str]) -> str:
+    """Return the id that several records have in the file, of which readers number the later."""
+    first, number, _ = name.rpartition("#")
+    return first if number and name in ids and first in ids else name
 
 
 def _item(entry: RatedSet, conversation: Conversation) -> Item:
@@ -215,11 +226,11 @@ def _item(entry: RatedSet, conversation: Conversation) -> Item:
         replace(conversation, targets=targets),
         ratings,
         system if isinstance(system, str) else None,
-        group if isinstance(group, str) else conversation.id,
+        conversation.id if group is None else str(group),
     )
 
 
-def _own(path: Path) -> RatedSet:
+def _own(path: Path, group: str | None = None) -> RatedSet:
     """Describe a user's file, with all aspects that its records rate."""
     fields: dict[str, None] = {}
     aspects: dict[str, None] = {}
@@ -233,13 +244,15 @@ def _own(path: Path) -> RatedSet:
                 level = level or ("dialogue" if record.targets is None else "turn")
     if level is None:
         raise InputError(f"{path}: no record has ratings; {understood(fields)}")
+    if group is not None and group not in fields and Header([group]).group is None:
+        raise InputError(f"{path}: no field {group!r} for groups{did_you_mean(group, fields)}")
     return RatedSet(
         name=path.name.removesuffix(".gz").rpartition(".")[0] or path.name,
         file=str(path),
         level=level,
         aspects=tuple(aspects),
         default=OVERALL if OVERALL in aspects else next(iter(aspects)),
-        group="group",
+        group=group or "group",
         source=OWN,
         licence="",
     )

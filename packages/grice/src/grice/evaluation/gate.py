@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from grice.evaluation.table import MetricScores, ScoreTable
 
 Verdict: TypeAlias = Literal["passed", "failed", "uncertain"]
+MATCHED = 0.8  # least share of scores that both files have, for a drop to be decided
 EVERY = "every metric"  # key of thresholds for all metrics together
 
 
@@ -238,7 +239,17 @@ def _drops(rules: Rules, baseline: str, file: str) -> Iterator[Check]:
         unchanged = comparison is not None and comparison.d_z is None and comparison.dominance == 0
         if unchanged:
             says += "; no score differs, so nothing dropped in these conversations"
-        yield _check(name, "drop", gap, most, says, least=-most, exact=unchanged)
+        check = _check(name, "drop", gap, most, says, least=-most, exact=unchanged)
+        both = metrics[name].pairs + sum(metrics[name].unpaired.values())
+        alone = max(metrics[name].only_baseline, metrics[name].only_other)
+        if both and both < MATCHED * (both + alone):
+            says = (
+                f"{check.says}; but only {both:,} of {both + alone:,} scores are in both files, "
+                "and the others were not compared: score the same conversations in both"
+            )
+            verdict: Verdict = "uncertain" if check.verdict == "passed" else check.verdict
+            check = replace(check, says=says, verdict=verdict)
+        yield check
 
 
 def _check(

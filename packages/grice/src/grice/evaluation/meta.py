@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from grice.evaluation.datasets import Item, Level, Rated
     from grice.evaluation.table import Column, ScoreTable
     from grice.scoring.api import Grader
-    from grice.stats.comparison import Ranking
+    from grice.stats.comparison import Comparison, Ranking
     from grice.stats.correlations import Kind
 
 Points: TypeAlias = tuple[tuple[float, float], ...]
@@ -51,6 +51,7 @@ BASELINES: dict[str, tuple[str, ...]] = {
 COSINE = {"turn": "cosine_last_turn", "dialogue": "mean_adjacent_cosine"}
 """The default baseline of differences, the same for all sets of a level."""
 FEW = 10  # fewer items, or items per system, are a rough guide
+FEWEST_SYSTEMS = 4  # with fewer, the means of systems correlate by chance, two always by 1 or -1
 ALL, WITHIN = "all of them", "within systems"
 
 
@@ -109,6 +110,7 @@ class Block(msgspec.Struct, frozen=True, kw_only=True):
     ceiling: Estimate | None  # Pearson correlation of a perfect metric
     judge: Estimate | None  # Spearman of one annotator with the mean of the others
     rows: tuple[Row, ...]
+    comparisons: tuple[Comparison, ...]  # of Spearman, of each pair of metrics
     system_count: int
     note: str
     problems: tuple[str, ...]  # records that could not be read
@@ -129,6 +131,7 @@ def meta_evaluate(
     baseline: str | None = None,
     kendall: bool = False,
     seed: int = 0,
+    group: str | None = None,
 ) -> Iterator[Block]:
     """Correlate metrics and the trivial baselines of each level with human ratings.
 
@@ -136,6 +139,8 @@ def meta_evaluate(
     files used instead of computing, as ``SET=FILE`` if there are several sets. Each table is
     yielded as soon as it is complete. ``data`` is the folder of known sets, by default that of
     ``GRICE_DATA``; ``baseline`` is what to compare with, by default the cosine of the level.
+    ``group`` names the field of a user's files by which items belong together, such as replies of
+    one conversation; by default repeated ids do.
 
     Raises:
         InputError: If a set is missing or unknown, or scores lack the name of their set.
@@ -154,7 +159,7 @@ def meta_evaluate(
     with ExitStack() as stack:
         loaded = cache(lambda names: stack.enter_context(load(names)))
         for entry, aspects in wanted:
-            rated = load_rated(entry, folder)
+            rated = load_rated(entry, folder, group)
             trivial = BASELINES[rated.set.level]
             columns: dict[str, Column] = {}
             own = ("", rated.set.name, rated.set.file)
@@ -243,6 +248,7 @@ def evaluate(
         ceiling=_if_defined(ceiling, annotators, groups=groups),
         judge=_if_defined(leave_one_annotator_out, annotators, groups=groups),
         rows=tuple(rows),
+        comparisons=comparison.comparisons if comparison is not None else (),
         system_count=len({system for system in systems if system is not None}),
         note=" ".join(filter(None, (rated.set.note, shares))),
         problems=rated.problems,
@@ -291,8 +297,11 @@ def _system_level(
     """Return the agreement of the means of systems; empty if fewer than two are named."""
     kept = [i for i, system in enumerate(systems) if system is not None]
     names = [str(systems[i]) for i in kept]
-    if len(set(names)) < 2:
-        return {}
+    if (count := len(set(names))) < FEWEST_SYSTEMS:
+        why = (
+            f"{count} systems: no correlation of fewer than {FEWEST_SYSTEMS}, which chance decides"
+        )
+        return {"system_why": why} if count > 1 else {}
     values, ratings = [column.values[i] for i in kept], [human[i] for i in kept]
     try:
         spearman, pearson = (

@@ -16,7 +16,7 @@ from grice.files import write_text
 from grice.report.findings import explained
 from grice.report.html import asset, environment, head, rendered
 from grice.report.svg import WIDTH
-from grice.tables import bracketed, with_interval
+from grice.tables import bracketed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from grice.evaluation.meta import Block
     from grice.stats.estimate import Estimate
 
+LEVEL = 0.05  # below it a p-value is significant
 SIDES = ("", "_low", "_high")
 SAME = ("metric", "n", "abstained", "failed", "missing", "why", "signature")
 """Fields of the CSV that a row of a table has by the same name."""
@@ -126,8 +127,38 @@ def _no_formula(cell: object) -> object:
 
 
 def as_latex(blocks: Sequence[Block]) -> str:
-    """Return a table per set, a line per metric, for the package ``booktabs``."""
-    return rendered("meta.tex.j2", blocks=blocks, bracketed=bracketed, interval=with_interval)
+    """Return one table of all sets for the package ``booktabs``: a line a metric, a column a set.
+
+    A cell is Spearman's correlation with its interval. Bold are the best metric of a column and
+    those that do not differ significantly from it, a dagger marks a significant difference to the
+    baseline. Metrics without a figure are left out, and named in a comment.
+    """
+    cells: dict[str, dict[int, dict[str, object]]] = {}
+    left_out = {}
+    for column, block in enumerate(blocks):
+        best = next((row.metric for row in block.rows if row.spearman), "")
+        apart = {
+            name: pair.p_value < LEVEL
+            for pair in block.comparisons
+            if best in (pair.first, pair.second)
+            for name in (pair.first, pair.second)
+        }
+        for row in block.rows:
+            if row.spearman is None:
+                left_out[row.metric] = row.why
+                continue
+            differs = row.versus is not None and (row.p_value or 0.0) < LEVEL
+            mark = "" if row.versus is None or not differs else "+" if row.versus.value > 0 else "-"
+            is_best = row.metric == best or not apart.get(row.metric, True)
+            cell = {"figure": row.spearman, "mark": mark, "is_best": is_best}
+            cells.setdefault(row.metric, {})[column] = cell
+    trivial = {row.metric for block in blocks for row in block.rows if row.trivial}
+    tables = [{n: c for n, c in cells.items() if (n in trivial) is k} for k in (False, True)]
+    left_out = {name: why for name, why in left_out.items() if name not in cells}
+    return rendered(
+        "meta.tex.j2", blocks=blocks, tables=[table for table in tables if table],
+        left_out=left_out, bracketed=bracketed, level=LEVEL,
+    )  # fmt: skip
 
 
 def junit(result: GateResult, source: str) -> str:

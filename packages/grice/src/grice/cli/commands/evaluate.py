@@ -53,6 +53,8 @@ def meta_eval(
     scores: Sequence[str] = (),
     baseline: str | None = None,
     kendall: bool = False,
+    pairwise: bool = False,
+    group: str | None = None,
     seed: int = 0,
     csv: OutputPath | None = None,
     latex: OutputPath | None = None,
@@ -71,9 +73,12 @@ def meta_eval(
             FILE#COLUMN) instead of computing them
         baseline (METRIC): the trivial baseline to compare with
         kendall: also Kendall's tau-b
+        pairwise: also show the difference of each pair of metrics, with its p-value
+        group (COLUMN): column of a file of your own by which items belong together, such as replies
+            of one conversation; default: records with the same id
         seed: resamples
         csv (FILE): write CSV
-        latex (FILE): write LaTeX
+        latex (FILE): write one LaTeX table of all sets, with significance marks
     """
     from grice.evaluation.meta import meta_evaluate
     from grice.report.exports import as_json, write_results
@@ -93,13 +98,14 @@ def meta_eval(
         judged += [rubric.metric for rubric in read_rubrics(scoring.rubric)]
     check_options(scoring, judged)
     choices: Any = {"scores": scores, "baseline": baseline, "kendall": kendall, "seed": seed}
+    choices["group"] = group
     blocks = []
     for block in meta_evaluate(judged, on, load=loader(scoring), data=data, **choices):
         blocks.append(block)
         for problem in block.problems[:3]:
             warn(problem)
         if not json:
-            show(_block_view(block))
+            show(_block_view(block, pairwise=pairwise))
     if json:
         sys.stdout.write(as_json(blocks) + "\n")
     command = INVOCATION.get().command()
@@ -122,7 +128,7 @@ def _sets() -> Output:
     )
 
 
-def _block_view(block: Block) -> View:
+def _block_view(block: Block, *, pairwise: bool = False) -> View:
     yield Lines([f"{block.data} · {block.aspect}"], style="bold")
     groups = f" in {plural(block.groups, 'group')}" if block.groups else ""
     about = [f"{block.level} level, {plural(block.items, 'item')}{groups}"]
@@ -140,10 +146,16 @@ def _block_view(block: Block) -> View:
     if rows:
         given = (confound.given for confound in rows[0].confounds)
         yield Table(("controlling for", *given), map(_controlled, rows))
+    if pairwise and block.comparisons:
+        pairs = (
+            (pair.first, pair.second, _figure(pair.difference), number(pair.p_value, ".2g"))
+            for pair in sorted(block.comparisons, key=lambda pair: pair.p_value)
+        )
+        yield Table(("metric", "against", "difference of Spearman", "p (Holm)"), pairs, words=2)
     systems = [row for row in block.rows if row.system_spearman is not None]
-    if systems and block.system_count < 4:
-        yield Lines(["no correlation of systems: at least 4 systems are needed"], indent=2)
-    elif systems:
+    if why := {row.system_why for row in block.rows if row.system_why}:
+        yield Lines(sorted(why), indent=2)
+    if systems:
         title = f"between {block.system_count} systems"
         cells = (
             (row.metric, *map(_figure, (row.system_spearman, row.system_pearson, row.accuracy)))
