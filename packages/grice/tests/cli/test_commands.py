@@ -226,26 +226,6 @@ def test_an_interrupted_run_is_finished_by_the_same_command(tmp_path):
     assert not state.exists()
 
 
-INTERRUPTED_AT_AN_IMPORT = """
-import os, runpy, signal, sys
-
-class Interrupts:
-    def find_spec(self, name, path=None, target=None):
-        if name == "argparse":
-            os.kill(os.getpid(), signal.SIGINT)
-
-sys.meta_path.insert(0, Interrupts())
-runpy.run_module("grice", run_name="__main__")
-"""
-
-
-@pytest.mark.usefixtures("_interruptible")
-def test_an_interrupt_while_modules_are_imported_ends_quietly():
-    command = [sys.executable, "-c", INTERRUPTED_AT_AN_IMPORT]
-    ended = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (ended.returncode, ended.stderr) == (130, "grice: interrupted\n")
-
-
 @pytest.mark.parametrize("words", [
     ["score", "{chat}", "-m", "log_length", "-o", "{chat}"],
     ["score", "{chat}", "-m", "log_length", "--report", "{chat}"],
