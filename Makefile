@@ -1,14 +1,14 @@
-# make demo: list the flaws of a log in examples/, score it and write report.html.
+# make demo: install grice into .venv, and show what it finds in a log that ships with it.
 # make test: run the tests of every change, in some three minutes.
 # make test-all: run all tests, those that are slow, of the documentation and of research as well.
 # make test-rest: run those that make test leaves out, and the properties with more examples.
-# make demo-medium: the same by a language model of 135 million parameters, 93 MB to fetch first.
 # make portability: are scores what is promised with every instruction set of this processor?
 # make check: format, lint, types, and all tests with their floor of 95 % of the lines, in one run.
 # make coverage: run all tests without data sets, and fail if they reach under 95 % of the lines.
 # make mutants: change the code in small ways, and see which changes no test notices (some minutes;
 # nightly in CI: MUTANTS="--minutes 150 --least 0.8" has time for all that are drawn, and fails).
 # make release: build twice, compare, check, and write dist/ with bill of materials and hashes.
+# make first-screen: after make release, install grice as the README says, three times, and run the demo.
 # make site: build the documentation into site/, run its notebooks; open site/index.html by a server.
 # make lock: write packaging/requirements.lock, the versions with hashes that CI installs if it can.
 # make locked: install those versions into .venv.
@@ -34,18 +34,10 @@ sys.exit(furthest > 1e-6 and f"scores differ by {furthest:.2g}")
 endef
 export SAME
 
-.PHONY: audit bench check clean coverage demo demo-medium docs fuzz licences lint lock locked mutants oldest portability release results site test test-all test-rest
+.PHONY: audit bench check clean coverage demo docs first-screen fuzz licences lint lock locked mutants oldest portability release results site test test-all test-rest
 
 demo: $(VENV)/.user
-	-$(BIN)/grice check examples/support-bot.jsonl
-	$(BIN)/grice score examples/support-bot.jsonl -o out.jsonl --report report.html
-	@echo "Open report.html in a browser to see every reply with its evidence."
-
-demo-medium: $(VENV)/.user
-	$(BIN)/grice models get medium medium-states
-	$(BIN)/grice score examples/support-bot.jsonl --models medium \
-		-o out-medium.jsonl --report report-medium.html
-	@echo "Open report-medium.html in a browser, beside the report.html of make demo."
+	$(BIN)/grice demo
 
 test: $(VENV)/.developer
 	$(BIN)/python -m pytest -q
@@ -92,6 +84,9 @@ site: $(VENV)/.writer
 
 release: $(VENV)/.releaser
 	$(BIN)/python bench/release.py dist
+
+first-screen: $(VENV)/pyvenv.cfg
+	$(BIN)/python bench/first_screen.py dist
 
 fuzz: $(VENV)/.developer
 	$(BIN)/python bench/fuzz.py --seconds $(or $(SECONDS),300)
@@ -146,4 +141,4 @@ $(VENV)/.developer: $(VENV)/pyvenv.cfg $(wildcard packages/*/pyproject.toml)
 	@touch $@ $(VENV)/.user
 
 clean:
-	rm -rf $(VENV) build dist site mutants src out.jsonl* out-medium.jsonl* report.html report-medium.html .coverage*
+	rm -rf $(VENV) build dist site mutants src grice-demo.html .coverage*

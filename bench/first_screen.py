@@ -1,0 +1,86 @@
+"""Install grice in each way that the README names, in an empty environment, and run the demo.
+
+    make release && python bench/first_screen.py dist [--python PYTHON]
+
+The commands are read from the README. A clone and a URL are this repository as committed; the index
+is one of local files, made of the wheels in ``dist``; what grice depends on comes from the index of
+pip. Fails if an installation fails, or if the demo fails, takes more than ten seconds or writes no
+report.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+INSTALL = re.compile(r"^## Install\n(.*?)^## ", re.DOTALL | re.MULTILINE)
+COMMAND = re.compile(r"^```sh\n(.*?)^```", re.DOTALL | re.MULTILINE)
+LONGEST = 10  # seconds that the demo may take
+REPORT = "grice-demo.html"
+
+
+def commands() -> list[str]:
+    """Return the commands that install grice, in the order of the README."""
+    page = INSTALL.search((ROOT / "README.md").read_text("utf-8"))
+    return COMMAND.findall(page[1]) if page else []
+
+
+def local_index(wheels: Path, folder: Path) -> str:
+    """Return the URL of an index of wheels: a page of links for each project."""
+    for wheel in sorted(wheels.resolve().glob("*.whl")):
+        project = folder / wheel.name.split("-")[0].replace("_", "-")
+        project.mkdir(parents=True, exist_ok=True)
+        link = f'<a href="{wheel.as_uri()}">{wheel.name}</a>\n'
+        (project / "index.html").write_text(link, "utf-8")
+    return folder.as_uri()
+
+
+def tried(command: str, python: str, wheels: Path, folder: Path) -> str:
+    """Run a command and the demo in an environment of its own; return the times in words."""
+    clone, place = folder / "clone", folder / "empty"
+    place.mkdir()
+    subprocess.run(["git", "clone", "--quiet", str(ROOT), str(clone)], check=True)
+    subprocess.run([python, "-m", "venv", str(folder / "venv")], check=True)
+    index = local_index(wheels, folder / "index")
+    environment = {
+        **{name: value for name, value in os.environ.items() if not name.startswith("GRICE_")},
+        "PATH": f"{folder / 'venv' / 'bin'}{os.pathsep}{os.environ['PATH']}",
+        "PIP_EXTRA_INDEX_URL": f"{os.environ.get('PIP_EXTRA_INDEX_URL', '')} {index}".strip(),
+        "HOME": str(folder),
+    }
+    words = command.replace("git+URL", f"git+{clone.as_uri()}")
+    start = time.perf_counter()
+    subprocess.run(["bash", "-ec", words], cwd=clone, env=environment, check=True)
+    installed = time.perf_counter()
+    shown = subprocess.run(
+        ["grice", "demo"], cwd=place, env=environment, capture_output=True, text=True
+    )
+    seconds = time.perf_counter() - installed
+    if shown.returncode or not (place / REPORT).is_file() or seconds > LONGEST:
+        raise SystemExit(f"{command}\ngrice demo: {seconds:.1f} s, {shown.stdout}{shown.stderr}")
+    return f"installed in {installed - start:.0f} s, first demo in {seconds:.1f} s"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("dist", type=Path)
+    parser.add_argument("--python", default=sys.executable)
+    arguments = parser.parse_args()
+    ways = commands()
+    if len(ways) != 3:
+        raise SystemExit(f"README.md, Install: 3 commands are expected, found {len(ways)}")
+    for command in ways:
+        with tempfile.TemporaryDirectory() as folder:
+            print(command.strip(), flush=True)
+            print("  ", tried(command, arguments.python, arguments.dist, Path(folder)), flush=True)
+
+
+if __name__ == "__main__":
+    main()
