@@ -20,16 +20,15 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-INSTALL = re.compile(r"^## Install\n(.*?)^## ", re.DOTALL | re.MULTILINE)
-COMMAND = re.compile(r"^```sh\n(.*?)^```", re.DOTALL | re.MULTILINE)
+INSTALL = re.compile(r"^## Install\n\n```sh\n(.*?)^```", re.DOTALL | re.MULTILINE)
 LONGEST = 10  # seconds that the demo may take
 REPORT = "grice-demo.html"
 
 
 def commands() -> list[str]:
     """Return the commands that install grice, in the order of the README."""
-    page = INSTALL.search((ROOT / "README.md").read_text("utf-8"))
-    return COMMAND.findall(page[1]) if page else []
+    block = INSTALL.search((ROOT / "README.md").read_text("utf-8"))
+    return [line for line in block[1].splitlines() if not line.startswith("#")] if block else []
 
 
 def local_index(wheels: Path, folder: Path) -> str:
@@ -78,7 +77,7 @@ def main() -> None:
         raise SystemExit(f"README.md, Install: 3 commands are expected, found {len(ways)}")
     for command in ways:
         with tempfile.TemporaryDirectory() as folder:
-            print(command.strip(), flush=True)
+            print(command, flush=True)
             print("  ", tried(command, arguments.python, arguments.dist, Path(folder)), flush=True)
 
 

@@ -70,7 +70,7 @@ def test_every_command_with_output_is_run():
     shown = {page: len(re.findall(r"^\$ ", page.read_text("utf-8"), re.M)) for page in PAGES}
     run = {path: len(console.outputs(path.read_text("utf-8"))) for path in PAGES}
     assert shown == run
-    assert run[DOCS.parent / "README.md"] >= 2
+    assert run[DOCS.parent / "README.md"] >= 1
 
 
 SHOWN = """

@@ -49,7 +49,7 @@ COMMAND_GROUP = "grice.commands"  # entry point group of commands that other dis
 
 COMMANDS = {
     "find bad replies": {
-        "check": "check",
+        "demo": "demo", "check": "check",
         **dict.fromkeys(("score", "explain", "report"), "scores"),
     },
     "compare systems and decide": dict.fromkeys(("compare", "gate", "rerank"), "decide"),

@@ -7,19 +7,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import grice
-from grice.cli.commands.check import ranked_view
-from grice.cli.output import Output
+from grice.cli.output import Output, one_line
 from grice.errors import InputError, plural
-from grice.tables import Lines
+from grice.tables import Lines, Table
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from grice.cli.derive import OutputPath
-    from grice.evaluation.ranking import Ranking
+    from grice.evaluation.ranking import RankedReply, Ranking
     from grice.tables import View
 
-LOG, PAGE = "support-bot.jsonl", "grice-demo.html"
-ABOUT = "the log of a shop's support bot, written for this demo"
-SHOWN = 8
+LOG, PAGE = "support-bot.jsonl", Path("grice-demo.html")
+TITLE = "The log of a shop's support bot, written for this demo"
+RULES_AND_MORE = 13  # replies that are shown: those with findings of rules, and a few others
+WIDTH = 43  # characters of a reply that are shown
 NEXT = (
     ("grice check LOG", "the flaws that rules find in your log"),
     ("grice check LOG --rank", "the replies to read first"),
@@ -27,7 +29,7 @@ NEXT = (
 )
 
 
-def demo(*, output: OutputPath | None = None, open_: bool = False, json: bool) -> Output:
+def demo(*, output: OutputPath | None = None, open_: bool = False) -> Output:
     """Show what grice finds in a log that ships with it.
 
     Args:
@@ -40,10 +42,10 @@ def demo(*, output: OutputPath | None = None, open_: bool = False, json: bool) -
     from grice.scoring.api import SMALL
     from grice.scoring.run import Run
 
-    ranker, page = Ranker(SHOWN), output or Path(PAGE)
+    ranker, page = Ranker(RULES_AND_MORE), output or PAGE
     with read(example_log()) as reading, load_parts(SMALL) as grader:
         scored, columns = Run([reading], grader.scorer), grader.scorer.columns
-        with ReportWriter(page, title=ABOUT, metrics=columns, command="grice demo") as report:
+        with ReportWriter(page, title=TITLE, metrics=columns, command="grice demo") as report:
             for talk, scores in scored:
                 ranker.add(talk, scores)
                 report.add(talk, scores)
@@ -51,8 +53,7 @@ def demo(*, output: OutputPath | None = None, open_: bool = False, json: bool) -
     ranking, path = ranker.ranking(), page.resolve()
     if open_:
         webbrowser.open(path.as_uri())
-    rows = [*ranking.items, {"report": str(path)}] if json else []
-    return Output(rows, _view(ranking, path))
+    return Output([*ranking.items, {"report": str(path)}], _view(ranking, path))
 
 
 def example_log() -> Path:
@@ -65,16 +66,22 @@ def example_log() -> Path:
     for folder in (package, *package.parents[3:4]):
         if (log := folder / "examples" / LOG).is_file():
             return log
-    raise InputError(f"{package}: {LOG} is missing: install grice again, by pip")
+    raise InputError(f"{package}: examples/{LOG} is missing: install grice again")
 
 
 def _view(ranking: Ranking, path: Path) -> View:
     conversations = plural(ranking.conversations, "conversation")
-    yield Lines([f"{ABOUT}: {conversations}, {plural(ranking.replies, 'reply', 'replies')}", ""])
-    yield from ranked_view(ranking)
-    yield "\n"
-    yield Lines(["the report"], style="bold")
-    yield f"   {path}\n\n"
+    yield Lines([TITLE, f"{conversations}, {plural(ranking.replies, 'reply', 'replies')}"])
+    certain = [item for item in ranking.items if item.certain]
+    yield _table("found by rules", certain)
+    yield _table("by models, to read next", ranking.items[len(certain) :])
+    yield Lines(["report, with the words that show each flaw"], style="bold")
+    yield f"  {path}\n\n"
     yield Lines(["next"], style="bold")
     wide = max(len(command) for command, _ in NEXT)
-    yield Lines([f"{command:{wide}}  {what}" for command, what in NEXT], indent=3)
+    yield from (f"  {command:{wide}}   {purpose}\n" for command, purpose in NEXT)
+
+
+def _table(title: str, items: Sequence[RankedReply]) -> Table:
+    rows = [(item.headline, one_line(item.reply.strip(), WIDTH) or "(empty)") for item in items]
+    return Table((title, "reply"), rows, words=2)
