@@ -99,8 +99,8 @@ def table(flaws: Sequence[Flaw], orders: Mapping[str, tuple[RankedReply, ...]]) 
 def alarms(flaws: Sequence[Flaw], orders: Mapping[str, tuple[RankedReply, ...]]) -> Iterator[str]:
     """Yield the replies without a planted flaw that are among the first."""
     places = {flaw[:2] for flaw in flaws}
-    yield f"\n## Among the first {len(flaws)} without a planted flaw\n\nA finding may be right although nobody planted it, "
-    "such as a claim without a recorded call.\n"
+    yield f"\n## Among the first {len(flaws)} without a planted flaw\n\n"
+    yield "A finding may be right although nobody planted it, such as a claim without a call.\n"
     for name, items in orders.items():
         yield f"\n`{name}`:\n\n"
         for item in items[: len(flaws)]:

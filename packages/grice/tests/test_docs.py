@@ -1,6 +1,5 @@
 """Generated pages are current, examples run, links lead to files."""
 
-import csv
 import doctest
 import importlib
 import re
@@ -16,10 +15,6 @@ import grice
 from grice import cli
 from grice.distributions import extras
 from grice.metrics.declaration import find_metrics
-from grice.models.loader import ModelLoader
-from grice.models.protocols import Pair, PairClassifier
-from grice.readers import read
-from grice.scoring.loaded import responses
 from grice.testing import check_metric
 from grice_research import orders
 from grice_research.comparisons import limits_of
@@ -128,15 +123,6 @@ def test_the_plugin_of_the_documentation_is_a_metric(tmp_path):
     file = tmp_path / "calm.py"
     file.write_text(python_blocks(DOCS / "how-to" / "add-a-metric.md")[0])
     check_metric(find_metrics([file]).named("calm"))
-
-
-def test_the_kind_and_the_scheme_of_the_documentation_work():
-    names = {}
-    exec(python_blocks(DOCS / "how-to" / "extend.md")[0], names)
-    with ModelLoader(mode="exact", workers=1, cache=None) as models:
-        model = names["length_head"].open(names["length"]("4"), models)
-    assert isinstance(model, PairClassifier)
-    assert model.classify([Pair((), "I do"), Pair((), "I do not like it")]) == [0.5, 1.0]
 
 
 WITH_CODE = [page for page in PAGES if "```python\n" in page.read_text("utf-8")]
@@ -279,29 +265,12 @@ def test_a_notebook_runs_without_a_display_and_shows_what_it_printed(path, monke
     assert f"notebooks/{path.name}" in (DOCS / "README.md").read_text("utf-8")
 
 
-@pytest.fixture(scope="module")
-def key():
-    """The flaws of the log of a support bot."""
-    with (EXAMPLES / "support-bot-flaws.csv").open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
-
-
-def test_the_key_of_the_support_bot_names_replies_of_its_log(key):
-    talks = list(read(str(EXAMPLES / "support-bot.jsonl")))
-    replies = {(talk.id, reply.turn) for talk in talks for reply in responses(talk)}
-    assert 12 <= len(talks) <= 20
-    assert {(row["conversation"], int(row["turn"])) for row in key} <= replies
-    assert {row["flaw"] for row in key} == {
-        "irrelevant", "repeated", "contradiction", "empty", "ignored request", "wrong language",
-        "nonsense", "rude"}  # fmt: skip
-    assert len({talk.id for talk in talks} - {row["conversation"] for row in key}) >= 3
-
-
-def test_the_page_of_the_support_bot_says_how_many_are_found_now(key):
+def test_the_page_of_the_support_bot_says_how_many_are_found_now():
     bot, page = tool("support_bot"), (DOCS / "support-bot.md").read_text("utf-8")
-    assert all(f"| {row['conversation']} {row['turn']} |" in page for row in key)
-    rows = "".join(bot.table(bot.planted(), {"small": bot.order("small")}))
-    for first in (len(key), 20):
+    planted = bot.planted()
+    assert all(f"| {flaw.conversation} {flaw.turn} |" in page for flaw in planted)
+    rows = "".join(bot.table(planted, {"small": bot.order("small")}))
+    for first in (len(planted), 20):
         ways = (re.findall(rf"first {first}\*\* \| \| (\d+) of", text) for text in (page, rows))
         (stated,), (found,) = ways
         # On another processor two replies of nearly one quality may change places.
