@@ -12,7 +12,6 @@ from urllib.parse import urlencode
 import pytest
 import sqlalchemy
 
-from grice_annotate.export import data_card, label_studio
 from grice_annotate.records import AnswerError
 from grice_annotate.study import Study
 from grice_annotate.templates import Submitted
@@ -114,19 +113,6 @@ def test_a_task_whose_time_is_over_goes_to_somebody_else(database, clock, tmp_pa
         with pytest.raises(AnswerError, match="time for this task was over"):
             studio.study.submit(bo, first, {"overall": 5})
         assert [record["ratings"] for record in studio.records()] == [[2]]
-
-
-def test_an_answer_has_no_seconds_if_the_clock_was_set_back(clock, tmp_path):
-    file = write(tmp_path / "talks.jsonl", *talks(1))
-    with studio_of(tmp_path / "s.db", "rating", [file]) as studio:
-        for name, seconds in (("ann", -3600), ("bo", 60)):
-            studio.task(name)
-            clock.now += seconds
-            studio.answer(name, aspect0=3)
-        [task] = label_studio(studio.study)
-        assert [each["lead_time"] for each in task["annotations"]] == [None, 60]
-        assert "| ann | 1 | 0 | 0 of 0 |  |" in data_card(studio.study)
-        assert "60 s" in studio.page("owner")
 
 
 def test_a_try_counts_before_the_model_is_asked_in_any_window(database, clock, tmp_path):

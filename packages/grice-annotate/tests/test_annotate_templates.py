@@ -233,15 +233,6 @@ def test_a_graph_stays_as_it_is_after_three_rounds_of_verification(refused, corr
     assert record["correct"] is correct
 
 
-@pytest.mark.parametrize("field", ["belief", "argument"])
-def test_a_belief_and_an_argument_have_at_most_500_characters(field, tmp_path):
-    file = write(tmp_path / "t.jsonl", {"id": "t", "topic": "Zoos", "stance": "counter"})
-    with studio_of(tmp_path / "s.db", "stance", [file], judges=1) as studio:
-        pair = {"belief": "Zoos.", "argument": "No."}
-        for text, status in (("x" * 501, 422), (" ", 422), ("  " + "x" * 500 + "\n", 303)):
-            assert studio.answer("ann", **{**pair, field: text}).status == status
-
-
 @pytest.mark.parametrize(("predicted", "fooled"), [
     (None, False), ("counter", False), ("support", True), ("neutral", True),
 ])  # fmt: skip

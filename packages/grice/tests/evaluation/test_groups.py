@@ -12,7 +12,7 @@ from grice.models.protocols import Encoder
 SAID = {
     "I don't know.": 4, "I do not know.": 2, "i don't KNOW!!": 1, "I don't know that.": 2,
     "Your order 40817 ships on Monday.": 2, "Your order 51220 ships on Friday.": 1,
-    "": 3, ":)": 2, "Penguins are birds.": 1,
+    "": 3, ":)": 3, "Penguins are birds.": 1,
 }  # fmt: skip
 
 
@@ -33,16 +33,15 @@ def replies():
 def test_replies_of_one_meaning_are_one_group_named_by_the_most_central_one(encoder):
     groups = group_replies(replies(), encoder)
     assert [str(group) for group in groups] == [
-        "“I don't know.”  9 replies in 5 conversations (D303 9, U501 1)",
-        "“Your order 40817 ships on Monday.”  3 replies in 2 conversations (D303 3)",
-        "(empty)  3 replies in 2 conversations (D303 3)",
-        "“:)”  2 replies in 2 conversations (D303 2)",
+        '"I don\'t know." 9 replies in 5 conversations (D303 9, U501 1)',
+        "(empty) 3 replies in 2 conversations (D303 3)",
+        '":)" 3 replies in 2 conversations (D303 3)',
+        '"Your order 40817 ships on Monday." 3 replies in 2 conversations (D303 3)',
     ]
     assert groups[0].replies[0] == ("c0", 0)
     shuffled = random.Random(1).sample(replies(), len(replies()))
-    assert [str(group) for group in group_replies(shuffled, encoder)][:2] == [
-        str(group) for group in groups[:2]
-    ]
+    names = [group.name for group in group_replies(shuffled, encoder)]
+    assert names[:3] == [group.name for group in groups[:3]]
     assert group_replies([], encoder) == ()
 
 

@@ -13,7 +13,6 @@ import pytest
 from grice.data import Conversation, FeatureEvidence, Span, Turn, TurnEvidence
 from grice.errors import OutputError
 from grice.report.writer import ReportWriter
-from grice.scoring.summary import CommonReason
 from report_trial import (
     BROWSER,
     COHERENCE,
@@ -147,8 +146,9 @@ def test_hostile_text_stays_text(tmp_path, text):
         skipped=1, command=text,
     )  # fmt: skip
     kinds = [tag for tag, _ in page.tags]
-    for tag in ("script", "style", "img", "svg", "iframe", "link", "meta"):
+    for tag in ("script", "style", "img", "iframe", "link", "meta"):
         assert kinds.count(tag) == [tag for tag, _ in expected.tags].count(tag), tag
+    assert not any(name.startswith("on") for _, attributes in page.tags for name in attributes)
     # Some of these texts are flaws, so that the page leads to them.
     links = [attributes for tag, attributes in page.tags if tag == "a"]
     assert all(attributes["class"] == "flagged" for attributes in links)
@@ -255,26 +255,20 @@ def test_memory_grows_by_little_per_conversation(tmp_path):
     assert abs(grown) < 350_000
 
 
-def test_the_replies_to_look_at_first_open_the_page(tmp_path, talk):
+def test_findings_by_rule_their_groups_and_the_replies_to_read_first_open_the_page(tmp_path, talk):
     scores = cooking_scores(talk)
-    page = write(tmp_path / "r.html", [(talk, scores)], RELEVANCE, COHERENCE)
-    shown = page.text[page.text.index("To look at first") : page.text.index("higher is better")]
+    flawed = Conversation("x", tuple(Turn("AB"[i % 2], "Dear {{name}}!") for i in range(3)))
+    items = [(talk, scores), (flawed, [score(flawed, i, RELEVANCE, 0.9) for i in range(3)])]
+    page = write(tmp_path / "r.html", items, RELEVANCE, COHERENCE)
+    shown = page.text[: page.text.index("higher is better")]
     worst = min((score for score in scores if score.turn), key=lambda score: score.value or 1.0)
+    told = r"3 of 7 replies have a flaw that a rule finds.*template left in\s*3\s*[01]\.\d\d \["
+    told += r".*Dear {{name}}!\s*3 replies in 1 conversation.*Read first.*T105.*not filled in"
+    assert re.search(told, shown, re.DOTALL)
     assert talk.turns[worst.turn].text[:20] in shown
-    assert ("a", {"class": "flagged", "href": f"#cooking/{worst.turn}"}) in page.tags
+    for address in ("#x/0", f"#cooking/{worst.turn}"):
+        assert ("a", {"class": "flagged", "href": address}) in page.tags
     assert [attributes for tag, attributes in page.tags if tag == "mark"], "its words are marked"
-
-
-def test_the_commonest_reason_stands_with_the_counts(tmp_path, talk):
-    writer = ReportWriter(tmp_path / "r.html", title="t", metrics=[RELEVANCE])
-    writer.add(talk, [])
-    run, counts = summary(RELEVANCE), {"ok": 1, "abstained": 2, "failed": 3}
-    reasons = {"failed": CommonReason("no <answer>", 2), "abstained": CommonReason("empty", 2)}
-    totals = msgspec.structs.replace(run.metrics[0], counts=counts, reasons=reasons)
-    writer.close(msgspec.structs.replace(run, metrics=(totals,)))
-    text = Page((tmp_path / "r.html").read_text(encoding="utf-8")).text
-    assert "failed, 2 of 3: no <answer>" in text
-    assert "abstained: empty" in text
 
 
 OWNED = "document.documentElement.className='owned';alert(1)"

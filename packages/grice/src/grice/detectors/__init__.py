@@ -15,7 +15,7 @@ from grice.detectors.rules import Rule
 from grice.errors import excerpt
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from grice.data import Conversation
     from grice.detectors.conversation import Flaw
@@ -26,7 +26,6 @@ __all__ = [
     "TEXT_RULES",
     "empty_reply",
     "find_flaws",
-    "in_words",
 ]
 
 EMPTY = "empty-reply"
@@ -57,15 +56,6 @@ RULES = {rule.code: rule for rule in (*ALL, *scored.SCORED_RULES)}
 SPANS = 10  # places that a finding names at most
 QUOTED, MASKED = 80, 4
 """Characters of a quote, and of one whose rest is masked."""
-
-
-def in_words(counts: Mapping[str, int]) -> str:
-    """Return counts of findings by code as words.
-
-    >>> in_words({"T108": 1, "T101": 3})
-    'cut-off reply (1), empty reply (3)'
-    """
-    return ", ".join(f"{RULES[code].title} ({count:,})" for code, count in counts.items())
 
 
 def find_flaws(talk: Conversation, rules: Sequence[Rule], turns: Iterable[int]) -> list[Finding]:

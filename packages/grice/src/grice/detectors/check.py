@@ -58,6 +58,7 @@ class Check(Records, msgspec.Struct, frozen=True):
         rules: All rules that ran; a finding of nearly all replies is listed once and counted fully.
         known: Findings left out because the baseline has them.
         skipped: Records that could not be read, with the first ``problems``.
+        flawed: Replies with a finding.
     """
 
     grice: str
@@ -68,6 +69,7 @@ class Check(Records, msgspec.Struct, frozen=True):
     known: int = 0
     skipped: int = 0
     problems: tuple[str, ...] = ()
+    flawed: int = 0
 
     SHOWN = ("conversation", "turn", "code", "rule", "severity", "message")
 
@@ -115,22 +117,29 @@ class Checker:
         self._findings: list[Finding] = []
         self._found: Counter[str] = Counter()
         self._within: dict[str, set[str]] = {rule.code: set() for rule in rules}
-        self._conversations = self._replies = 0
+        self._conversations = self._replies = self._flawed = 0
         self._problems: list[str] = []
         self._skipped = 0
 
-    def add(self, talk: Conversation | RecordError, file: str = "") -> None:
-        """Check a conversation; a record that could not be read is counted."""
+    def add(self, talk: Conversation | RecordError, file: str = "") -> Sequence[Finding]:
+        """Check a conversation and return its findings; an unreadable record is counted."""
         if isinstance(talk, RecordError):
             self._skipped += 1
             self._problems += [str(talk)] if len(self._problems) < FEWEST else []
-            return
+            return ()
         turns = judged_turns(talk, self._speakers)
+        findings = list(self._old.new(find_flaws(talk, self._rules, turns)))
+        self.count(findings, replies=len(turns), file=file)
+        return findings
+
+    def count(self, findings: Sequence[Finding], *, replies: int, file: str = "") -> None:
+        """Count the findings in the replies of one conversation."""
         self._conversations += 1
-        self._replies += len(turns)
-        for finding in self._old.new(find_flaws(talk, self._rules, turns)):
+        self._replies += replies
+        self._flawed += len({finding.turn for finding in findings})
+        for finding in findings:
             self._found[finding.code] += 1
-            self._within[finding.code].add(f"{file}:{talk.id}")
+            self._within[finding.code].add(f"{file}:{finding.conversation}")
             self._findings.append(replace(finding, file=file) if file else finding)
 
     def check(self, limit: int | None = None) -> Check:
@@ -161,6 +170,7 @@ class Checker:
             self._old.count,
             self._skipped,
             tuple(self._problems),
+            self._flawed,
         )
 
 
@@ -176,14 +186,14 @@ class Known:
     """Leaves out the findings of a baseline, each as often as it has them."""
 
     def __init__(self, baseline: Check | None) -> None:
-        self._left = Counter(map(_identity, baseline.findings if baseline else ()))
+        self._left = Counter(each.identity for each in (baseline.findings if baseline else ()))
         self.count = 0  # findings left out so far
 
     def new(self, findings: Iterable[Finding]) -> Iterator[Finding]:
         """Yield the findings that the baseline lacks."""
         for finding in findings:
-            if self._left[key := _identity(finding)]:
-                self._left[key] -= 1
+            if self._left[finding.identity]:
+                self._left[finding.identity] -= 1
                 self.count += 1
             else:
                 yield finding
@@ -253,8 +263,3 @@ def read_baseline(path: str | Path) -> Check:
         raise InputError(
             f"{path}: expected the output of grice check --format json: {error}"
         ) from None
-
-
-def _identity(finding: Finding) -> tuple[str, ...]:
-    """Return what makes a finding the same in another run, also if turns were inserted."""
-    return finding.code, finding.conversation, *(finding.quotes or (finding.message,))

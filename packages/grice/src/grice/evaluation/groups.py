@@ -15,14 +15,19 @@ import msgspec
 import numpy as np
 
 from grice.errors import excerpt, plural
+from grice.models.loader import ModelLoader, default_workers
+from grice.models.protocols import Encoder
 from grice.text.markup import as_read
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from grice.models.protocols import Encoder
-    from grice.stats.inputs import Floats
+    from numpy.typing import NDArray
 
+    from grice.data import Conversation, Finding
+
+ENCODER = "builtin:encoder"
+LEAST = 3  # replies of a group
 ALIKE = 0.6
 """Least mean cosine of the texts of two groups that are joined."""
 MOST, READ = 3_000, 80
@@ -60,17 +65,37 @@ class Group(msgspec.Struct, frozen=True):
     def __str__(self) -> str:
         replies = plural(len(self.replies), "reply", "replies")
         codes = ", ".join(f"{code} {count:,}" for code, count in self.codes.items())
-        shown = f"“{self.name}”" if self.name else "(empty)"
+        shown = f'"{self.name}"' if self.name else "(empty)"
         inside = plural(self.conversations, "conversation")
-        return f"{shown}  {replies} in {inside}" + (f" ({codes})" if codes else "")
+        return f"{shown} {replies} in {inside}" + (f" ({codes})" if codes else "")
+
+
+def flawed_replies(
+    talk: Conversation, findings: Iterable[Finding], file: str = ""
+) -> Iterator[FlawedReply]:
+    """Yield the replies of a conversation that have findings."""
+    codes: dict[int, list[str]] = {}
+    for finding in findings:
+        codes.setdefault(finding.turn, []).append(finding.code)
+    for turn, found in codes.items():
+        text = talk.turns[turn].text[: 4 * READ]
+        yield FlawedReply(talk.id, turn, text, tuple(dict.fromkeys(found)), file)
+
+
+def groups_of(replies: Sequence[FlawedReply]) -> tuple[Group, ...]:
+    """Return the groups of replies by the shipped encoder, which is loaded if it is needed."""
+    if len(replies) < LEAST:
+        return ()
+    with ModelLoader(mode="fast", workers=default_workers()) as loader:
+        return group_replies(replies, loader.load(ENCODER, Encoder))
 
 
 def group_replies(replies: Iterable[FlawedReply], encoder: Encoder) -> tuple[Group, ...]:
-    """Return the groups of at least two replies, the largest first.
+    """Return the groups of at least :data:`LEAST` replies, the largest first.
 
-    They do not depend on the order of the input, but for the order of equally large groups. At most
-    :data:`MOST` distinct texts are compared by meaning; of more, the rarer ones are grouped by
-    their words alone. That takes time and memory that are quadratic in this number, 36 MB at most.
+    They do not depend on the order of the input. At most :data:`MOST` distinct texts are compared
+    by meaning; of more, the rarer ones are grouped by their words alone. Time and memory are
+    quadratic in this number: 36 MB at most.
     """
     members: dict[str, list[FlawedReply]] = {}
     for reply in replies:
@@ -80,8 +105,8 @@ def group_replies(replies: Iterable[FlawedReply], encoder: Encoder) -> tuple[Gro
     joined = _by_meaning(spoken, [len(members[text]) for text in spoken], encoder)
     joined += [[text] for text in (*rest, *(text for text in texts if not text))]
     groups = [_group([members[text] for text in group]) for group in joined]
-    several = [group for group in groups if len(group.replies) > 1]
-    return tuple(sorted(several, key=lambda group: (-len(group.replies), -group.conversations)))
+    several = [group for group in groups if len(group.replies) >= LEAST]
+    return tuple(sorted(several, key=lambda g: (-len(g.replies), -g.conversations, g.name)))
 
 
 def _words(text: str) -> str:
@@ -117,7 +142,9 @@ def _by_meaning(texts: Sequence[str], sizes: Sequence[int], encoder: Encoder) ->
     return groups
 
 
-def average_linkage(vectors: Floats, weights: Floats, alike: float = ALIKE) -> list[list[int]]:
+def average_linkage(
+    vectors: NDArray[np.floating], weights: NDArray[np.floating], alike: float = ALIKE
+) -> list[list[int]]:
     """Return groups of unit vectors whose mean cosine with each other is at least ``alike``.
 
     Args:

@@ -18,11 +18,12 @@ from msgspec.structs import replace
 import grice
 from grice.data import FeatureEvidence, Finding
 from grice.detectors import ALL, RULES, empty_reply, find_flaws
-from grice.detectors.check import FEWEST, NEARLY_ALL, Check, Known, count_of
+from grice.detectors.check import FEWEST, NEARLY_ALL, Check, Checker, Known, count_of
 from grice.detectors.conversation import Background, Reply
 from grice.detectors.rules import selected
 from grice.detectors.scored import SCORED_RULES, finding_by
 from grice.errors import InputError, RecordError, plural
+from grice.evaluation.groups import FlawedReply
 from grice.evaluation.scores import by_conversation, joined, read_scores
 from grice.metrics.quality import NO_FLAW, PARTS, contributions, quality_of, strongest
 from grice.models.folder import open_folder
@@ -187,6 +188,12 @@ class RankedReply(msgspec.Struct, frozen=True, kw_only=True):
         quotes = dict.fromkeys(words for each in self.findings for words in each.quotes)
         return tuple(words for words in quotes if words != self.reply.strip())[:WORDS]
 
+    @property
+    def flawed(self) -> FlawedReply:
+        """The reply, to group it with others."""
+        codes = tuple(dict.fromkeys(finding.code for finding in self.findings))
+        return FlawedReply(self.conversation, self.turn, self.reply, codes, self.file or "")
+
     def with_texts(self, talk: Conversation | None) -> RankedReply:
         """Return it with the words of its conversation."""
         if talk is None:
@@ -280,6 +287,7 @@ class Ranker:
         self._order = {rule.code: rule for rule in sorted(self._rules, key=_first_read)}
         self._speakers = speakers
         self._old = Known(baseline)
+        self.checker = Checker(self._rules)
         self._reference: Reference | None = None
         self._run: dict[str, str] = {}
         self._conversations = self._replies = self._turns = 0
@@ -289,13 +297,16 @@ class Ranker:
         self._findings: Counter[str] = Counter()
         self._used: Counter[str] = Counter()
 
-    def add(self, talk: Conversation | None, scores: Sequence[Score]) -> None:
-        """Take all scores of one conversation, with its texts if they are known."""
+    def add(self, talk: Conversation | None, scores: Sequence[Score]) -> Sequence[Finding]:
+        """Take all scores of a conversation, with its texts if they are known.
+
+        Returns its findings, which the ``checker`` counts.
+        """
         by_turn = _by_turn(scores)
         if talk is not None and self._speakers is not None:
             by_turn = {turn: {} for turn in judged_turns(talk, self._speakers)} | by_turn
         if not by_turn:
-            return
+            return ()
         self._conversations += 1
         self._run |= {score.metric: score.signature for score in scores}
         if scores:
@@ -309,6 +320,8 @@ class Ranker:
         certain = self._found(scores, by_turn, talk)
         given = scores[0].meta if scores else talk.meta if talk else {}
         file = str(given.get("file") or "") or None
+        findings_of_all = [finding for found in certain.values() for finding in found]
+        self.checker.count(findings_of_all, replies=len(by_turn), file=file or "")
         background = Background(talk, by_turn) if talk is not None else None
         name = talk.id if talk is not None else scores[0].conversation
         for turn, seen in by_turn.items():
@@ -338,6 +351,7 @@ class Ranker:
                 item = replace(item, findings=shown, metric=found.metric, value=found.value)
                 entry = (-found.quality, -self._turns, item.with_texts(talk))
                 (heapq.heapreplace if full else heapq.heappush)(self._low, entry)
+        return findings_of_all
 
     def ranking(self) -> Ranking:
         """Return the ranking of what was added so far."""

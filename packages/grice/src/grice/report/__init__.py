@@ -104,8 +104,8 @@ def page_of(
     if path is None:
         yield None
         return
-    from grice.report.writer import ReportWriter
+    from grice.report.writer import ReportWriter, title_of
 
-    title = ", ".join(reading.name for reading in readings)
+    title = title_of([reading.name for reading in readings])
     with ReportWriter(Path(path), title=title, metrics=scorer.columns, command=command) as page:
         yield page

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from grice.data import Finding
-    from grice.detectors.check import Check
+    from grice.detectors.check import Check, RuleCount
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 LONGEST = 400  # characters of one line
@@ -50,6 +50,25 @@ def explained(finding: Finding) -> str:
 def line(finding: Finding) -> str:
     """Return a finding as one line of text."""
     return f"{visible(place(finding))} {finding.code} {explained(finding)}"
+
+
+RULE_COLUMNS = ("rule", "", "findings", "conversations", "measured precision")
+
+
+def rule_rows(result: Check) -> list[tuple[str, ...]]:
+    """Return a row for each rule that found something, under :data:`RULE_COLUMNS`."""
+    return [
+        (rule.code, rule.title, f"{rule.findings:,}", f"{rule.conversations:,}", precision(rule))
+        for rule in result.rules
+        if rule.findings
+    ]
+
+
+def precision(rule: RuleCount) -> str:
+    """Return the measured precision of a rule with its 95 % interval."""
+    if rule.confidence is None:
+        return "not measured"
+    return f"{rule.confidence:.2f} [{rule.low:.2f}, {rule.high:.2f}]"
 
 
 def github(result: Check) -> str:

@@ -14,14 +14,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
 import numpy as np
+from msgspec.structs import replace
 
 import grice
-from grice.detectors import in_words
-from grice.errors import InputError, RecordError, excerpt
+from grice.errors import InputError, RecordError, excerpt, plural
+from grice.evaluation.groups import flawed_replies, groups_of
 from grice.evaluation.ranking import Ranker
 from grice.evaluation.scores import joined, read_score_lines
 from grice.files import cannot_write, destination, writing
 from grice.metrics.declaration import find_metrics
+from grice.report.findings import explained, precision
 from grice.report.html import asset, environment, head
 from grice.report.shown import EVIDENCE_LIMIT, shown_line, snippet
 from grice.report.svg import Histogram, number
@@ -32,7 +34,8 @@ from grice.text.markup import as_read
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 
-    from grice.data import Conversation, Json, Score
+    from grice.data import Conversation, Finding, Json, Score
+    from grice.evaluation.groups import FlawedReply
     from grice.evaluation.ranking import RankedReply
     from grice.report.shown import Piece
     from grice.scoring.loaded import ScoreColumn
@@ -42,8 +45,10 @@ SCRIPTS = ("dom", "markdown", "store", "choice", "evidence", "conversation", "li
 FIRST, OPEN = 10, 6  # replies to look at first, and those of them that are not folded up
 BEFORE, REPLY, ID = 140, 280, 48
 """Characters of the turn before such a reply, of the reply, and of its conversation's id."""
+GROUPED, GROUPS = 5_000, 5  # replies with findings that are grouped, and groups of the page
 KEEP = 20_000  # conversations of a page; with more it opens slowly in a browser
 EVERYBODY = ("all",)  # judged speakers of a page made from scores alone, which do not name them
+TITLED = 3  # files that the title names
 SPEAKERS = 100  # speakers that can be chosen by name; others share the number OTHER
 WHOLE, OTHER = -1, -2
 CHUNK_LINES, CHUNK_BYTES = 50, 256 * 1024
@@ -185,7 +190,8 @@ class ReportWriter:
         self._lowest = [array("d") for _ in self._metrics]
         self._speakers: Counter[str] = Counter()
         self._total = 0
-        self._ranker = Ranker(FIRST)
+        self.ranker = Ranker(FIRST)
+        self._flawed: list[FlawedReply] = []
         target = destination(path)
         self._folder = None if target is None else target.parent
         try:
@@ -202,7 +208,9 @@ class ReportWriter:
 
     def add(self, conversation: Conversation, scores: Sequence[Score]) -> None:
         """Add one conversation with all its scores; the page keeps the order of the calls."""
-        self._ranker.add(conversation, scores)
+        findings = self.ranker.add(conversation, scores)
+        if len(self._flawed) < GROUPED:
+            self._flawed += flawed_replies(conversation, findings)
         speakers = list(dict.fromkeys(turn.speaker for turn in conversation.turns))
         self._speakers.update(speakers)
         self._total += 1
@@ -271,7 +279,9 @@ class ReportWriter:
             title=self._title,
             panels=panels,
             summary=summary,
-            ranking=self._ranker.ranking(),
+            ranking=self.ranker.ranking(),
+            checked=self.ranker.checker.check(),
+            groups=groups_of(self._flawed)[:GROUPS],
             notes=list(notes(summary)),
             command=self._command,
             version=self._version,
@@ -298,10 +308,26 @@ def _json(value: object) -> bytes:
     return json.dumps(value, separators=(",", ":")).encode()
 
 
-def _address(item: RankedReply) -> str:
+def _address(conversation: str, turn: int) -> str:
     """Return the fragment that opens a turn, as the script of the page writes it."""
-    name = item.conversation.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return "#" + quote(name, safe="!~*'()") + f"/{item.turn}"
+    name = conversation.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return "#" + quote(name, safe="!~*'()") + f"/{turn}"
+
+
+def title_of(files: Sequence[str]) -> str:
+    """Return a title that names the first files, without their folders."""
+    names = [Path(file).name or file for file in files]
+    more = len(names) - TITLED
+    return ", ".join(names[:TITLED]) + (f" and {plural(more, 'other')}" if more > 0 else "")
+
+
+def _because(finding: Finding) -> str:
+    """Return a finding in words, with those of other turns; those of the reply are marked there."""
+    pairs = list(zip(finding.spans, finding.quotes, strict=True))
+    own = {words for span, words in pairs if span.turn == finding.turn}
+    others = [pair for pair in pairs if pair[0].turn != finding.turn and pair[1] not in own]
+    spans, quotes = (tuple(part) for part in zip(*others, strict=True)) if others else ((), ())
+    return explained(replace(finding, spans=spans, quotes=quotes))
 
 
 def _reply(item: RankedReply) -> list[Piece]:
@@ -314,10 +340,12 @@ def _bound(value: float) -> str:
 
 
 FILTERS: dict[str, Callable[..., object]] = {
-    "address": _address,
+    "address": lambda item: _address(item.conversation, item.turn),
+    "because": _because,
     "base64": lambda data: base64.b64encode(data).decode(),
     "bound": _bound,
-    "in_words": in_words,
+    "first": lambda group: _address(*group.replies[0]),
+    "precision": precision,
     "read": lambda text: excerpt(as_read(text), BEFORE),
     "reply": _reply,
     "short": lambda name: excerpt(name, ID),
@@ -345,7 +373,9 @@ def report_scores(
     registry = find_metrics(plugins)
     columns = [written_column(name, text, registry) for name, text in signatures.items()]
     summary = SummaryBuilder(columns, speakers=EVERYBODY)
-    with ReportWriter(Path(report), title=scores, metrics=columns, command=command) as page:
+    with ReportWriter(
+        Path(report), title=title_of([scores]), metrics=columns, command=command
+    ) as page:
         for record, group in joined(scores, files):
             if isinstance(record, RecordError):
                 summary.skip(record)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Literal
 
 from grice.cli.derive import Input
@@ -30,13 +31,15 @@ if TYPE_CHECKING:
 
     from grice.cli.derive import Count, Names, OutputPath
     from grice.data import Finding
-    from grice.detectors.check import Check, Checker, RuleCount
+    from grice.detectors.check import Check, Checker
+    from grice.evaluation.groups import FlawedReply, Group
     from grice.evaluation.ranking import RankedReply, Ranker, Ranking
     from grice.tables import View
 
 TURN_WIDTH = 74
 """Characters of a turn that are shown: a line of a terminal."""
 SAME = 40  # characters by which a quote is the beginning of a turn that is shown
+GROUPS = 10  # groups that are listed
 NO_FLAW = "no flaw stands out"
 
 
@@ -49,6 +52,7 @@ def check(
     rank: bool = False,
     models: str | None = None,
     scores: str | None = None,
+    group: bool = False,
     limit: Count | None = None,
     format_: Literal["text", "json", "github", "sarif", "junit", "markdown"] = "text",
     output: OutputPath | None = None,
@@ -72,11 +76,15 @@ def check(
             by the models of --models or the scores of --scores
         models (PRESET): with --rank: small, medium, large, or a preset of your own
         scores (OUT.jsonl): with --rank: scores of grice score, instead of scoring again
+        group: also list groups of replies with findings that have a similar meaning; with --rank
+            those of the ranked replies
         limit (N): list at most N findings; all are counted. With --rank: N replies (default 20)
         format_: form of the result
         baseline (OLD.json): an earlier result of --format json; only new findings are listed
         input_format (NAME): format of the files; default: detected (grice list)
     """
+    from msgspec.structs import asdict
+
     from grice.detectors import ALL
     from grice.detectors.check import Checker, read_baseline
     from grice.detectors.rules import selected
@@ -94,6 +102,7 @@ def check(
     old = read_baseline(baseline) if baseline is not None else None
     reading = Input(format=input_format, column=column)
     ranking: Ranking | None = None
+    flawed: list[FlawedReply] = []
     if rank:
         from grice.evaluation.ranking import TOP, Ranker
 
@@ -102,10 +111,11 @@ def check(
         problems = _rank(ranker, files, reading, speaker, preset, scores)
         ranking = ranker.ranking()
         result = ranking.as_check(rules, problems)
+        flawed = [item.flawed for item in ranking.items] if group else []
     else:
         preset = SMALL
         checker = Checker(rules, speakers=speaker, baseline=old)
-        _check(checker, files, reading)
+        _check(checker, files, reading, flawed if group else None)
         result = checker.check(limit)
     if old is not None and old.grice != result.grice:
         note(
@@ -122,24 +132,37 @@ def check(
     status = UNMET if found else PARTIAL if result.skipped else DONE
     suggest_larger(preset)
     form = "json" if json else format_
+    groups = _groups(flawed)
     if ranking and form == "json":
         write_rows(ranking.items, output)
         return Output([], [], status)
+    if form == "json" and group:
+        write_rows([{**asdict(result), "groups": groups}], output)
+        return Output([], [], status)
     if form == "text" and output is None:
-        return Output([result], _ranked_view(ranking) if ranking else _view(result), status)
+        view = _ranked_view(ranking) if ranking else _view(result)
+        return Output([result], chain(view, _groups_view(groups)), status)
     write_text(findings.FORMS[form](result), output)
     return Output([], [], status)
 
 
-def _check(checker: Checker, files: Sequence[str], reading: Input) -> None:
+def _check(
+    checker: Checker, files: Sequence[str], reading: Input, flawed: list[FlawedReply] | None
+) -> None:
+    """Check all conversations; keep the replies with findings if there is a list for them."""
     from grice.readers import part_read
+
+    if flawed is not None:
+        from grice.evaluation.groups import flawed_replies
 
     with ExitStack() as stack:
         readings = [stack.enter_context(each) for each in opened(files, reading)]
         with tracking("conversations", None, partial(part_read, readings)) as advance:
             for each in readings:
                 for record in each:
-                    checker.add(record, each.name)
+                    found = checker.add(record, each.name)
+                    if flawed is not None and not isinstance(record, RecordError):
+                        flawed += flawed_replies(record, found, each.name)
                     advance(1)
 
 
@@ -185,27 +208,32 @@ def _rank(
 
 
 def _view(result: Check) -> View:
-    from grice.report.findings import line
+    from grice.report.findings import RULE_COLUMNS, line, rule_rows
 
     yield from (f"{one_line(line(finding), 400)}\n" for finding in result.findings)
-    rows = [
-        (rule.code, rule.title, f"{rule.findings:,}", f"{rule.conversations:,}", _precision(rule))
-        for rule in result.rules
-        if rule.findings
-    ]
-    if rows:
+    if rows := rule_rows(result):
         yield "\n"
-        columns = ("rule", "", "findings", "conversations", "measured precision")
-        yield Table(columns, rows, words=2)
+        yield Table(RULE_COLUMNS, rows, words=2)
     yield Lines([f"{result.summary()}, by {plural(len(result.rules), 'rule')}"], style="bold")
     if result.known:
         yield Lines([f"not listed: {plural(result.known, 'finding')} of the baseline"])
 
 
-def _precision(rule: RuleCount) -> str:
-    if rule.confidence is None:
-        return "not measured"
-    return f"{rule.confidence:.2f} [{rule.low:.2f}, {rule.high:.2f}]"
+def _groups(flawed: Sequence[FlawedReply]) -> Sequence[Group]:
+    if not flawed:
+        return ()
+    from grice.evaluation.groups import groups_of  # which loads numpy
+
+    return groups_of(flawed)
+
+
+def _groups_view(groups: Sequence[Group]) -> View:
+    if groups:
+        yield "\n"
+        yield Lines(["replies with a similar meaning"], style="bold")
+        yield Lines(map(str, groups[:GROUPS]), indent=2)
+        if len(groups) > GROUPS:
+            yield Lines([f"… and {len(groups) - GROUPS:,} more: --json"], style="dim", indent=2)
 
 
 def _ranked_view(ranking: Ranking) -> View:

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from grice.cli.derive import Count, Endpoints, Input, OutputPath, Scoring
     from grice.data import Conversation, Evidence, Score
+    from grice.detectors.check import Check
     from grice.evaluation.perturbed import Counterfactual
     from grice.evaluation.ranking import Ranking
     from grice.models.endpoint import Usage
@@ -105,7 +106,6 @@ def score(
         if output is None:
             raise InputError("--engine writes a shard for each file: name a folder with -o FOLDER")
         return _score_on_engine(engine, files, str(output), scoring, reading, speaker, address)
-    ranker = Ranker(FIRST)
     with ExitStack() as stack:
         readings = [stack.enter_context(each) for each in opened(files, reading)]
         grader = stack.enter_context(load_grader(scoring, speaker, skip_missing=True))
@@ -123,10 +123,9 @@ def score(
                 page_of(report, readings, scorer, INVOCATION.get().command()) as page,
                 tracking("conversations", sample, part) as advance,
             ):
+                ranker = page.ranker if page is not None else Ranker(FIRST)
                 for talk, scores in scored:
-                    ranker.add(talk, scores)
-                    if page is not None:
-                        page.add(talk, scores)
+                    (page or ranker).add(talk, scores)
                     advance(1)
                 if page is not None:
                     page.close(scored.summary)
@@ -141,7 +140,9 @@ def score(
     for line in notes(summary):
         note(line)
     if to is None or to not in ("-", "/dev/stdout"):
-        emit([summary.record()], _summary_view(summary, ranker.ranking()), as_json=json)
+        checked = ranker.checker.check()
+        record = summary.record() | {"findings": checked.counts()}
+        emit([record], _summary_view(summary, ranker.ranking(), checked), as_json=json)
     elif summary.skipped:
         for problem in summary.problems:
             warn(problem)
@@ -233,8 +234,10 @@ def _score_on_engine(
     return Output(shards, [Lines([line])], status)
 
 
-def _summary_view(summary: Summary, worst: Ranking | None = None) -> View:
-    from grice.detectors import in_words
+def _summary_view(
+    summary: Summary, worst: Ranking | None = None, checked: Check | None = None
+) -> View:
+    from grice.report.findings import RULE_COLUMNS, rule_rows
 
     drawn = summary.sample
     of = f", drawn of {drawn.of:,} (seed {drawn.seed})" if drawn else ""
@@ -245,6 +248,11 @@ def _summary_view(summary: Summary, worst: Ranking | None = None) -> View:
         counts = [f"{metric.counts.get(status, 0):,}" for status in ("ok", "abstained", "failed")]
         rows.append((metric.metric, *value_and_bounds(metric.mean), *counts))
     yield Table(("metric", "mean", "95 % interval", "ok", "abstained", "failed"), rows)
+    if checked and (rows := rule_rows(checked)):
+        yield "\n"
+        found = plural(checked.flawed, "reply has", "replies have")
+        yield Lines([f"{found} a finding of a rule, of {checked.replies:,}"], style="bold")
+        yield Table(RULE_COLUMNS, rows, words=2)
     for metric in summary.metrics:
         if metric.lowest:
             yield "\n"
@@ -256,9 +264,7 @@ def _summary_view(summary: Summary, worst: Ranking | None = None) -> View:
         title = "to look at first, lowest quality first"
         yield "\n"
         yield Lines([title], style="bold")
-        if worst.certain:
-            yield Lines([f"findings of rules: {in_words(worst.certain)}"])
-        for item in flawed:
+        for item in flawed[:FIRST]:
             why = item.reason + (f" ({item.metric})" if item.metric else "")
             yield _turn(item.certainty, item.conversation, item.turn, item.reply, why)
     if summary.skipped:
