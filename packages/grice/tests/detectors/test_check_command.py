@@ -57,6 +57,18 @@ def test_findings_are_listed_one_a_line_with_their_words_and_counted(capsys):
     assert re.search(r"T105 +template left in +1 +1 +[01]\.\d\d \[", out)
     assert "2 findings in 3 replies of 3 conversations, by " in out
     assert run(capsys, "--limit", "1")[1].count(LOGS) == 1
+    assert main(["score", LOGS, "-m", "log_length", "-o", "out.jsonl"]) == 0
+    summary = capsys.readouterr().out
+    assert "2 replies have a finding of a rule, of 3" in summary
+    assert re.search(r"T105 +template left in +1 +1 +[01]\.\d\d \[", summary)
+
+
+def test_groups_of_three_or_more_are_listed_below_the_findings_and_in_the_json(capsys):
+    assert "similar meaning" not in run(capsys, LOGS, "--group")[1]
+    _, out = run(capsys, LOGS, LOGS, "--group")
+    assert '\n  "Dear {{name}}, look." 3 replies in 1 conversation (T105 3)\n' in out
+    groups = json.loads(run(capsys, LOGS, LOGS, "--group", "--json")[1])["groups"]
+    assert [group["codes"] for group in groups] == [{"T101": 3}, {"T105": 3}]
 
 
 def test_the_exit_status_is_0_without_a_finding_and_2_for_wrong_use(capsys):

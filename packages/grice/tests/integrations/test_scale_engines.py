@@ -255,11 +255,6 @@ def test_the_password_of_a_url_is_not_shown(here, tmp_path, capsys):
     assert "secret" not in "".join(shown)
 
 
-def test_a_store_is_written_by_engines_alone(capsys):
-    assert main(["score", str(EXAMPLE), "-o", "memory://bucket/out.jsonl"]) == 2
-    assert "only grice score --engine writes" in capsys.readouterr().err
-
-
 def test_without_fsspec_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "fsspec", None)
     with pytest.raises(InputError, match=r'pip install "grice\[stores\]"'):
