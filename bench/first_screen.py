@@ -2,9 +2,8 @@
 
     make release && python bench/first_screen.py dist [--python PYTHON]
 
-The commands are read from the README. A clone and a URL are this repository as committed; the index
-is one of local files, made of the wheels in ``dist``; what grice depends on comes from the index of
-pip. Fails if an installation fails, or if the demo fails, takes more than ten seconds or writes no
+The commands are read from the README. A clone and a URL are this repository as committed; the
+wheels in ``dist`` stand in for published ones, and dependencies come from the index of pip. Fails if an installation fails, or if the demo fails, takes more than ten seconds or writes no
 report.
 """
 
@@ -31,27 +30,17 @@ def commands() -> list[str]:
     return [line for line in block[1].splitlines() if not line.startswith("#")] if block else []
 
 
-def local_index(wheels: Path, folder: Path) -> str:
-    """Return the URL of an index of wheels: a page of links for each project."""
-    for wheel in sorted(wheels.resolve().glob("*.whl")):
-        project = folder / wheel.name.split("-")[0].replace("_", "-")
-        project.mkdir(parents=True, exist_ok=True)
-        link = f'<a href="{wheel.as_uri()}">{wheel.name}</a>\n'
-        (project / "index.html").write_text(link, "utf-8")
-    return folder.as_uri()
-
-
 def tried(command: str, python: str, wheels: Path, folder: Path) -> str:
     """Run a command and the demo in an environment of its own; return the times in words."""
     clone, place = folder / "clone", folder / "empty"
     place.mkdir()
     subprocess.run(["git", "clone", "--quiet", str(ROOT), str(clone)], check=True)
     subprocess.run([python, "-m", "venv", str(folder / "venv")], check=True)
-    index = local_index(wheels, folder / "index")
     environment = {
         **{name: value for name, value in os.environ.items() if not name.startswith("GRICE_")},
         "PATH": f"{folder / 'venv' / 'bin'}{os.pathsep}{os.environ['PATH']}",
-        "PIP_EXTRA_INDEX_URL": f"{os.environ.get('PIP_EXTRA_INDEX_URL', '')} {index}".strip(),
+        "PIP_FIND_LINKS": str(wheels.resolve()),
+        "PIP_QUIET": "1",
         "HOME": str(folder),
     }
     words = command.replace("git+URL", f"git+{clone.as_uri()}")
