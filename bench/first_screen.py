@@ -2,9 +2,10 @@
 
     make release && python bench/first_screen.py dist [--python PYTHON]
 
-The commands are read from the README. A clone and a URL are this repository as committed; the
-wheels in ``dist`` stand in for published ones, and dependencies come from the index of pip. Fails if
-an installation fails, or if the demo fails, computes for more than ten seconds or writes no report.
+The commands are read from the README. A clone and a URL are this repository as committed, the last
+by HTTP from this machine. The wheels in ``dist`` stand in for published ones, and dependencies come
+from the index of pip. Fails if an installation fails, or if the demo fails, computes for more than
+ten seconds or writes no report.
 """
 
 from __future__ import annotations
@@ -16,12 +17,20 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 ROOT = Path(__file__).parents[1]
 INSTALL = re.compile(r"^## Install\n\n```sh\n(.*?)^```", re.DOTALL | re.MULTILINE)
 LONGEST = 10  # seconds of a processor that the demo may take
 REPORT = "grice-demo.html"
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        pass
 
 
 def commands() -> list[str]:
@@ -35,6 +44,7 @@ def tried(command: str, python: str, wheels: Path, folder: Path) -> str:
     clone, place = folder / "clone", folder / "empty"
     place.mkdir()
     subprocess.run(["git", "clone", "--quiet", str(ROOT), str(clone)], check=True)
+    subprocess.run(["git", "update-server-info"], cwd=clone, check=True)
     subprocess.run([python, "-m", "venv", str(folder / "venv")], check=True)
     environment = {
         **{name: value for name, value in os.environ.items() if not name.startswith("GRICE_")},
@@ -43,9 +53,13 @@ def tried(command: str, python: str, wheels: Path, folder: Path) -> str:
         "PIP_QUIET": "1",
         "HOME": str(folder),
     }
-    words = command.replace("git+URL", f"git+{clone.as_uri()}")
     start = time.perf_counter()
-    subprocess.run(["bash", "-ec", words], cwd=clone, env=environment, check=True)
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=folder)) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        address = f"git+http://127.0.0.1:{server.server_port}/clone/.git"
+        words = ["bash", "-ec", command.replace("git+URL", address)]
+        subprocess.run(words, cwd=clone, env=environment, check=True)
+        server.shutdown()
     installed, before = time.perf_counter(), os.times()
     shown = subprocess.run(
         ["grice", "demo"], cwd=place, env=environment, capture_output=True, text=True
