@@ -83,6 +83,9 @@ def test_promptfoo_gets_a_grading_result():
     assert get_assert(GARDEN[1]["content"], chat)["score"] == good["score"]
     empty = get_assert("", context)
     assert (empty["pass"], empty["score"]) == (False, 0.0)
+    flawed = get_assert("Dear {{name}}!", {"prompt": "Hi.", "config": {"metrics": "repetition"}})
+    reason = 'T105 a template field is not filled in: "{{name}}"'
+    assert flawed["componentResults"] == [{"pass": False, "score": 0.0, "reason": reason}]
     assert "grice" in get_assert("x", {"prompt": "x", "config": {"metrics": "nothing"}})["reason"]
 
 

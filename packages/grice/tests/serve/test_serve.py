@@ -97,21 +97,21 @@ def test_several_conversations_and_a_choice_of_metrics(grader):
     assert place == ("x" * 200, 2, "T105", ["{{name}}"])
 
 
-def test_explain_review_and_rerank_give_what_the_library_gives(grader):
+def test_explain_rank_and_rerank_give_what_the_library_gives(grader):
     explained = {**TALK, "what_if": True, "metrics": ["repetition"]}
     candidates = {"turns": TALK["turns"][:2], "candidates": ["Ten minutes on foot.", "", "Thanks!"]}
-    [(_, answer), (_, first), (_, review), (_, ranked)] = asked(
+    [(_, answer), (_, first), (_, ranking), (_, ranked)] = asked(
         application(grader, limits=Limits(turns=5)),
         post("/explain", explained),
         post("/explain", {**TALK, "turn": 0}),
-        post("/review", {**TALK, "top": 1}),
+        post("/rank", {**TALK, "top": 1}),
         post("/rerank", candidates),
     )
     assert [score["turn"] for score in answer["scores"]] == [2]
     assert list(answer["changes"]) == ["repetition"]
     assert [score["turn"] for score in first["scores"]] == [0, 0]
     assert "changes" not in first
-    assert (review["items"][0]["turn"], review["items"][0]["reply"]) == (2, TALK["turns"][2])
+    assert (ranking["items"][0]["turn"], ranking["items"][0]["reply"]) == (2, TALK["turns"][2])
     assert [candidate["index"] for candidate in ranked["candidates"]][-1] == 1
 
 
@@ -136,7 +136,7 @@ WRONG = {
     "a turn as a truth value": ("/explain", {**TALK, "turn": True}, 400),
     "a number as a truth value": ("/explain", {**TALK, "what_if": 1}, 400),
     "several to explain": ("/explain", {"conversations": [TALK]}, 400),
-    "nothing to review": ("/review", {**TALK, "top": 0}, 400),
+    "nothing to rank": ("/rank", {**TALK, "top": 0}, 400),
     "no candidates": ("/rerank", TALK, 400),
     "no list of at least one candidate": ("/rerank", {**TALK, "candidates": 5}, 400),
     "a weight as text": ("/rerank", {**TALK, "candidates": ["a"], "weights": {"one": "x"}}, 400),
@@ -334,7 +334,7 @@ def test_pages_health_and_description(grader):
         app, get("/health/live"), get("/health/ready"), get("/openapi.json")
     )
     assert (live, ready["metrics"]) == ({"live": True}, grader.signatures)
-    assert {"/score", "/explain", "/review", "/rerank", "/metrics"} <= about["paths"].keys()
+    assert {"/score", "/explain", "/rank", "/rerank", "/metrics"} <= about["paths"].keys()
     references = re.findall(r'"#/components/schemas/(\w+)"', json.dumps(about))
     assert set(references) <= about["components"]["schemas"].keys()
     assert {(row["method"], row["status"]) for row in check(app)} == {("POST", 200), ("GET", 200)}

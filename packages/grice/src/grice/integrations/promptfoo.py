@@ -14,9 +14,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from grice.detectors.check import check
 from grice.errors import GriceError
 from grice.integrations.evaluator import METRICS, Evaluator
 from grice.readers import from_messages
+from grice.report.findings import explained
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,7 +34,8 @@ def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:  # no
     """Return promptfoo's grading result of an output, a text or message, as a reply to its prompt.
 
     ``context["config"]`` may hold ``metrics``, ``minimum`` and ``models``; the score is the mean.
-    A metric that abstains passes, with the reason.
+    A metric that abstains passes, with the reason, and is no component. A finding of a default rule
+    of ``grice check`` fails.
     """
     config, given = context.get("config") or {}, context.get("vars") or {}
     said = next((given[name] for name in HISTORY if given.get(name)), context.get("prompt") or "")
@@ -45,17 +48,24 @@ def get_assert(output: Any, context: Mapping[str, Any]) -> dict[str, Any]:  # no
         messages = [{"role": turn.role, "content": turn.text} for turn in before]
         messages.append({"role": "assistant", "content": reply[0].text})
         evaluations = evaluator.reply(messages)
+        findings = check(from_messages(messages, "prompt")).findings
     except GriceError as error:
         return {"pass": False, "score": 0.0, "reason": f"grice: {error}"}
     values = {item.metric: item.value for item in evaluations if item.value is not None}
+    flaws = [f"{finding.code} {explained(finding)}" for finding in findings]
+    components = [
+        {"pass": item.passed is not False, "score": item.value, "reason": _reason(item)}
+        for item in evaluations
+        if item.value is not None
+    ]
     return {
-        "pass": all(item.passed is not False for item in evaluations),
+        "pass": not flaws and all(item.passed is not False for item in evaluations),
         "score": sum(values.values()) / len(values) if values else 0.0,
-        "reason": "; ".join(map(_reason, evaluations)),
+        "reason": "; ".join([*flaws, *map(_reason, evaluations)]),
         "namedScores": values,
         "componentResults": [
-            {"pass": item.passed is not False, "score": item.value or 0.0, "reason": _reason(item)}
-            for item in evaluations
+            *({"pass": False, "score": 0.0, "reason": flaw} for flaw in flaws),
+            *components,
         ],
     }
 

@@ -1,8 +1,9 @@
 """Texts of the page: a conversation with its scores as a line of JSON, and snippets of replies.
 
-The line holds ``{"conversation": …, "scores": […], "opening": …, "unspoken": […]}``: the first
-user turn, and the turns that are not replies. A score leaves out the fields of its panel and of its
-conversation. Evidence is rounded to four significant digits, which halves the file.
+The line holds ``{"conversation": …, "scores": […], "opening": …, "findings": […],
+"unspoken": […]}``: the first user turn, the findings of rules, and the turns that are not replies.
+A score leaves out the fields of its panel and of its conversation. Evidence is rounded to four
+significant digits, which halves the file.
 """
 
 from __future__ import annotations
@@ -16,12 +17,13 @@ import msgspec
 
 from grice.data import Conversation
 from grice.readers.roles import ASSISTANT, roles_of, unspoken
+from grice.report.findings import explained
 from grice.text.markup import marks, plain_text, thoughts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from grice.data import Evidence, Score
+    from grice.data import Evidence, Finding, Score
 
 EVIDENCE_LIMIT = 24  # pieces of evidence that a score keeps in the page
 EXACT = 2**53  # integers from here on lose digits in a browser, so they are shown as text
@@ -34,7 +36,10 @@ CUT_OFF = f"… cut off: nested deeper than {DEEPEST} levels"
 
 
 def shown_line(
-    conversation: Conversation, scores: Sequence[Score], signatures: Mapping[str, str]
+    conversation: Conversation,
+    scores: Sequence[Score],
+    signatures: Mapping[str, str],
+    findings: Sequence[Finding] = (),
 ) -> bytes:
     """Return the line of one conversation, without line break; signatures are those of panels."""
     turns = tuple(
@@ -47,6 +52,10 @@ def shown_line(
         ),
         scores=[_shown(score, conversation, signatures[score.metric]) for score in scores],
         opening=opening(conversation),
+        findings=[
+            _compact(turn=each.turn, code=each.code, message=because(each), spans=each.spans)
+            for each in findings
+        ],
         unspoken=[i for i, silent in enumerate(unspoken(conversation.turns)) if silent],
     )
     try:
@@ -55,6 +64,15 @@ def shown_line(
         # A lone surrogate has no UTF-8 form, but it has an escape in JSON.
         whole = _plain(msgspec.to_builtins(record), DEEPEST + ABOVE)
         return json.dumps(whole, separators=(",", ":")).encode()
+
+
+def because(finding: Finding) -> str:
+    """Return a finding in words, with those of other turns; those of the reply are marked there."""
+    pairs = list(zip(finding.spans, finding.quotes, strict=True))
+    own = {words for span, words in pairs if span.turn == finding.turn}
+    others = [pair for pair in pairs if pair[0].turn != finding.turn and pair[1] not in own]
+    spans, quotes = (tuple(part) for part in zip(*others, strict=True)) if others else ((), ())
+    return explained(msgspec.structs.replace(finding, spans=spans, quotes=quotes))
 
 
 def opening(conversation: Conversation) -> int | None:

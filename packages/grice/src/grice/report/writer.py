@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
 import numpy as np
-from msgspec.structs import replace
 
 import grice
 from grice.errors import InputError, RecordError, excerpt, plural
@@ -23,9 +22,9 @@ from grice.evaluation.ranking import Ranker
 from grice.evaluation.scores import joined, read_score_lines
 from grice.files import cannot_write, destination, writing
 from grice.metrics.declaration import find_metrics
-from grice.report.findings import explained, precision
+from grice.report.findings import precision
 from grice.report.html import asset, environment, head
-from grice.report.shown import EVIDENCE_LIMIT, shown_line, snippet
+from grice.report.shown import EVIDENCE_LIMIT, because, shown_line, snippet
 from grice.report.svg import Histogram, number
 from grice.scoring.blended import written_column
 from grice.scoring.summary import SummaryBuilder, notes
@@ -34,7 +33,7 @@ from grice.text.markup import as_read
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 
-    from grice.data import Conversation, Finding, Json, Score
+    from grice.data import Conversation, Json, Score
     from grice.evaluation.groups import FlawedReply
     from grice.evaluation.ranking import RankedReply
     from grice.report.shown import Piece
@@ -228,7 +227,8 @@ class ReportWriter:
                 self._lowest[metric][-1] = min(self._lowest[metric][-1], value)
         row = (conversation.id, len(conversation.turns), speakers, cells)
         try:
-            self._conversations.append(shown_line(conversation, scores, self._signatures))
+            line = shown_line(conversation, scores, self._signatures, findings)
+            self._conversations.append(line)
             # Text without a UTF-8 form is escaped.
             self._rows.append(_json(row))
         except OSError as error:
@@ -321,15 +321,6 @@ def title_of(files: Sequence[str]) -> str:
     return ", ".join(names[:TITLED]) + (f" and {plural(more, 'other')}" if more > 0 else "")
 
 
-def _because(finding: Finding) -> str:
-    """Return a finding in words, with those of other turns; those of the reply are marked there."""
-    pairs = list(zip(finding.spans, finding.quotes, strict=True))
-    own = {words for span, words in pairs if span.turn == finding.turn}
-    others = [pair for pair in pairs if pair[0].turn != finding.turn and pair[1] not in own]
-    spans, quotes = (tuple(part) for part in zip(*others, strict=True)) if others else ((), ())
-    return explained(replace(finding, spans=spans, quotes=quotes))
-
-
 def _reply(item: RankedReply) -> list[Piece]:
     own = [(span.start, span.end) for span in item.spans if span.turn == item.turn]
     return snippet(item.reply, own, REPLY, as_written=item.certain)
@@ -341,7 +332,7 @@ def _bound(value: float) -> str:
 
 FILTERS: dict[str, Callable[..., object]] = {
     "address": lambda item: _address(item.conversation, item.turn),
-    "because": _because,
+    "because": because,
     "base64": lambda data: base64.b64encode(data).decode(),
     "bound": _bound,
     "first": lambda group: _address(*group.replies[0]),

@@ -87,18 +87,18 @@ class Service:
 
         return _json(bodies.Scored(scores, findings, await self.engine.call([talk], changes)))
 
-    async def review(self, body: bodies.Reviewed) -> Response:
-        """List the replies that a person should look at first."""
+    async def rank(self, body: bodies.Unranked) -> Response:
+        """List the replies that a person should read first."""
         metrics, talks = body.chosen(self.metrics), body.all(self.limits)
         judged = await self.engine.judge(talks, metrics)
 
-        def reviewed() -> object:
+        def ranked() -> object:
             ranker = Ranker(body.top)
             for talk, (scores, _) in zip(talks, judged, strict=True):
                 ranker.add(talk, scores)
             return ranker.ranking()
 
-        return _json(await self.engine.call(talks, reviewed))
+        return _json(await self.engine.call(talks, ranked))
 
     async def rerank(self, body: bodies.Candidates) -> Response:
         """Order candidates for the next turn, the best first."""

@@ -33,7 +33,7 @@ TALK: dict[str, object] = {
 EXAMPLES: dict[str, dict[str, object]] = {
     "/score": TALK,
     "/explain": {**TALK, "turn": 1, "what_if": True},
-    "/review": {"conversations": [TALK], "top": 5},
+    "/rank": {"conversations": [TALK], "top": 5},
     "/rerank": {
         "turns": [{"speaker": "Ann", "text": "Is it far to the station?"}],
         "candidates": ["Ten minutes on foot.", "I like trains.", "Yes."],
@@ -114,10 +114,10 @@ class Reply(Talk):
         return replace(conversation, targets=(last if self.turn == -1 else self.turn,))
 
 
-class Reviewed(Talk):
+class Unranked(Talk):
     """Conversations, and the number of replies to list."""
 
-    model_config = _config("/review")
+    model_config = _config("/rank")
     top: int = Field(20, description="maximum number of replies; by default 20")
 
 
@@ -172,7 +172,7 @@ class Failed(msgspec.Struct, frozen=True):
     error: dict[Literal["what", "where", "do"], str]
 
 
-ANSWERS = {"/score": Scored, "/explain": Scored, "/review": Ranking, "/rerank": Ranked}
+ANSWERS = {"/score": Scored, "/explain": Scored, "/rank": Ranking, "/rerank": Ranked}
 """The body of an answer, by path."""
 
 

@@ -41,6 +41,13 @@ function hitsIn(text) {
 function stretchesOf(conversation, number) {
   const units = unitsOf(conversation.turns[number].text);
   const stretches = [];
+  for (const { spans = [] } of conversation.findings) {
+    for (const span of spans) {
+      if (span.turn === number && span.end > span.start) {
+        stretches.push({ from: units(span.start), to: units(span.end), kind: 'flawed' });
+      }
+    }
+  }
   for (const score of conversation.scores) {
     score.evidence.forEach((piece, i) => {
       for (const [kind, span] of spansOf(piece)) {
@@ -151,6 +158,8 @@ function turnItem(conversation, number, low) {
       turn.time ? el('bdi', { class: 'quiet' }, turn.time) : null),
     el('div', { class: 'said' },
       turnText(conversation, number),
+      conversation.findings.filter(({ turn: at }) => at === number).map(({ code, message }) => (
+        el('p', { class: 'finding' }, el('b', {}, code), ' ', el('bdi', {}, message)))),
       callsOf(turn).map(callItem),
       chips(scores, conversation, low),
       extra('References', turn.references),

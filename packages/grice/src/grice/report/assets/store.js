@@ -54,8 +54,9 @@ async function conversationAt(place) {
 }
 
 // Fills in what the lines leave out because it is the default.
-function readable({ conversation, scores, opening = null, unspoken = [] }) {
+function readable({ conversation, scores, opening = null, unspoken = [], findings = [] }) {
   return {
+    findings,
     id: conversation.id,
     opening,
     unspoken: new Set(unspoken),
