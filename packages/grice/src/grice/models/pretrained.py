@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from importlib import resources
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
@@ -262,22 +263,7 @@ def _pair_type(name: str, task: str, network: Callable[[ModelFolder], Network]) 
     return opened
 
 
-PROMPT = """\
-{% if question %}
-Briefly answer the following question:
-{{ question }}
-Bear in mind that your response should be strictly based on the following {{ knowledge | length }} \
-passages:
-{% for passage in knowledge %}
-passage {{ loop.index }}: {{ passage }}
-{% endfor %}
-In case the passages do not contain the necessary information to answer the question, please reply \
-with: "Unable to answer based on given passages."
-{% else %}
-Summarize the following text:
-{{ knowledge | join("\n") }}
-{% endif %}
-output:"""
+PROMPT = resources.files("grice").joinpath("data/lettucedetect.j2").read_text("utf-8").strip()
 """The prompt of LettuceDetect, version 1."""
 
 
