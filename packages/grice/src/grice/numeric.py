@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     np = numpy
-    Array: TypeAlias = NDArray[np.float32]
-    Floats: TypeAlias = NDArray[np.float64]
-    Integers: TypeAlias = NDArray[np.int64]
     Precision = TypeVar("Precision", np.float32, np.float64)
 else:
     np = LazyModule("numpy")  # metrics, which import this module, are listed without numpy
+Array: TypeAlias = "NDArray[np.float32]"
+Floats: TypeAlias = "NDArray[np.float64]"
+Integers: TypeAlias = "NDArray[np.int64]"
 
 
 def cosine(first: Array, second: Array) -> float:

@@ -7,6 +7,7 @@ status.
 
 from __future__ import annotations
 
+import argparse
 import errno
 import os
 import sys
@@ -14,7 +15,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import grice
 from grice import distributions
@@ -39,9 +40,6 @@ from grice.cli.settings import check_settings, with_settings
 from grice.errors import GriceError, InputError, out_of_memory
 from grice.files import check_not_input
 from grice.progress import watched
-
-if TYPE_CHECKING:
-    import argparse
 
 __all__ = ["command_parser", "find_commands", "main"]
 

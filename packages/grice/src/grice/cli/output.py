@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 from grice.errors import LONGEST, excerpt, redacted, shortened
+from grice.progress import Advance, Part, Watcher
 from grice.tables import Lines, Table, View
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
 
-    from grice.progress import Advance, Part, Watcher
 
 DONE, UNMET, UNUSABLE, FAULT, PARTIAL, INTERRUPTED = 0, 1, 2, 3, 4, 130
 MEANINGS = {

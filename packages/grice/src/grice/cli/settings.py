@@ -19,19 +19,17 @@ is refused.
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
 import stat
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from grice.cli.derive import SHORT, option_names
 from grice.errors import InputError, did_you_mean, os_reason
 from grice.files import config_folder, is_url
-
-if TYPE_CHECKING:
-    import argparse
 
 OWN, PROJECT = "grice.toml", "pyproject.toml"
 ALLOWED = frozenset({

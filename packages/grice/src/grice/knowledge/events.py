@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 
+from grice.models.protocols import TaggedSpan
 from grice.text import wordlists as en
 from grice.text.events import (
     Event,
@@ -27,9 +28,6 @@ from grice.text.events import (
 from grice.text.lexicon import base_form, is_adjective, is_inflected, is_noun, is_past, is_verb
 from grice.text.tokens import SENTENCE_END, SHORT_FORMS
 from grice.text.wordlists import words_of
-
-if TYPE_CHECKING:
-    from grice.models.protocols import TaggedSpan
 
 Turn: TypeAlias = Literal["reply", "previous"]
 

@@ -13,10 +13,11 @@ import tomllib
 from collections.abc import Sequence
 from itertools import chain, permutations
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from grice.errors import ModelFolderError, did_you_mean
 from grice.knowledge.events import (
@@ -30,22 +31,17 @@ from grice.knowledge.events import (
     event_mentions,
 )
 from grice.knowledge.schema import RELATIONS
+from grice.models.folder import ModelFolder
 from grice.models.loader import ModelLoader, Settings, encoder_reference, model_type
 from grice.models.mlp import Columns
-from grice.numeric import sigmoid
+from grice.models.spans import SpanHead
+from grice.numeric import Array, sigmoid
 from grice.text import wordlists as en
 from grice.text.events import Mention, PersonName, Speaker, triple_texts
 from grice.text.language import unreadable
 from grice.text.lexicon import base_form, is_verb, look_up, present
 from grice.text.tokens import UNICODE_LETTERS
 from grice.text.wordlists import words_of
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from grice.models.folder import ModelFolder
-    from grice.models.spans import SpanHead
-    from grice.numeric import Array
 
 TripleKind: TypeAlias = Literal["single", "pair"]
 """``single``: both events are in the reply; ``pair``: one in the reply, one before it."""

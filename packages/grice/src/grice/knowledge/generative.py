@@ -14,14 +14,14 @@ import numpy as np
 
 from grice.data import KnownTail, Triple
 from grice.knowledge.schema import COPULA, WISH, Relation, Schema, load_schema
+from grice.models.folder import ModelFolder
 from grice.models.loader import ModelLoader, Settings, model_type, read_settings
+from grice.models.protocols import Generated
 from grice.numeric import sigmoid
 from grice.text.tokens import PLAIN_WORDS
 
 if TYPE_CHECKING:
     from grice.models.embedded import EmbeddedGenerator
-    from grice.models.folder import ModelFolder
-    from grice.models.protocols import Generated
 
 NOTHING, UNKNOWN, START, END_OF_TEXT = "<pad>", "<unk>", "<s>", "</s>"
 """Special tokens of a generator's vocabulary."""

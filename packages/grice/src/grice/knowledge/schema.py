@@ -7,14 +7,12 @@ import tomllib
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import msgspec
 
+from grice.data import Triple
 from grice.errors import InputError, did_you_mean
-
-if TYPE_CHECKING:
-    from grice.data import Triple
 
 RELATIONS = (
     *("xNeed", "xAttr", "xReact", "xEffect", "xWant", "xIntent", "oEffect", "oReact", "oWant"),

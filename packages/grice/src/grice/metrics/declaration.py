@@ -33,7 +33,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
@@ -42,9 +42,7 @@ from grice import distributions
 from grice.data import Conversation, Json, Judgement, Turn
 from grice.errors import MetricError, did_you_mean
 from grice.metrics.common import score_or_abstain
-
-if TYPE_CHECKING:
-    from grice.models.protocols import Reader
+from grice.models.protocols import Reader
 
 Count: TypeAlias = Annotated[int, msgspec.Meta(ge=1)]
 """Annotation of an option that counts things."""

@@ -7,20 +7,17 @@ import operator
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from string import ascii_lowercase
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from grice.data import Evidence, FeatureEvidence, Judgement, Response, Turn, TurnEvidence
 from grice.metrics.common import feature_at, own_turns, probability, unscorable_reply
 from grice.metrics.declaration import Example, metric
 from grice.models.protocols import Encoder, encode_distinct
-from grice.numeric import np
+from grice.numeric import Array, np
 from grice.text import cached
 from grice.text.content import Stretch, content_words, sentences, without_blanks
 from grice.text.tokens import WORDS_NUMBERS_AND_MARKS
 from grice.text.wordlists import OF_NO_CONTENT, words_of
-
-if TYPE_CHECKING:
-    from grice.numeric import Array
 
 HALF = 0.5  # below this value a reply is reported as repeating
 NEUTRAL = 1.0  # value of a reply without earlier turns of its speaker

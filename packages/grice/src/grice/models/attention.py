@@ -8,20 +8,17 @@ whether it occurs in the other sentence, too, and whether it is a negation.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import Annotated, NamedTuple
 
 import msgspec
 import numpy as np
 
 from grice.models.embedded import EmbeddedEncoder, HiddenStates
+from grice.models.folder import ModelFolder
 from grice.models.loader import ModelLoader, Settings, model_type
 from grice.models.mlp import Mlp
-from grice.numeric import sigmoid, softmax
-
-if TYPE_CHECKING:
-    from grice.models.folder import ModelFolder
-    from grice.models.protocols import Pair
-    from grice.numeric import Array
+from grice.models.protocols import Pair
+from grice.numeric import Array, sigmoid, softmax
 
 NEGATIONS = frozenset(
     ("not", "no", "never", "none", "nothing", "nobody", "neither", "nor", "without", "cannot",

@@ -13,13 +13,11 @@ import warnings
 import zlib
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import msgspec
 import numpy as np
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, DTypeLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 FILE = "answers-2.sqlite"  # the number is the version of the layout
 LIMIT = 2 * 2**30  # size in bytes at which a shared file is emptied when it is opened

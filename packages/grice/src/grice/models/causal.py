@@ -10,11 +10,12 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeAlias
+from typing import Annotated, NamedTuple, TypeAlias
 
 import ctranslate2
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from grice.models.embedded import (
     MAX_BATCH_TOKENS,
@@ -25,14 +26,9 @@ from grice.models.embedded import (
     run_apart,
     run_batches,
 )
+from grice.models.folder import ModelFolder
 from grice.models.loader import Mode, ModelLoader, Settings, model_type
 from grice.models.protocols import Prompt, TokenScore, Vector
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from grice.models.folder import ModelFolder
-
 
 Tokens: TypeAlias = Sequence[str]
 MIN_TOKENS = 16  # smallest allowed context length of a model

@@ -11,14 +11,12 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from json import JSONDecoder
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, TypeVar
+from typing import Any, Generic, NamedTuple, NoReturn, TypeVar
 
 import msgspec
 
+from grice.data import Json
 from grice.errors import shortened, without_keys
-
-if TYPE_CHECKING:
-    from grice.data import Json
 
 Record = TypeVar("Record")
 

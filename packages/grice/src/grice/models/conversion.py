@@ -20,6 +20,7 @@ from ctranslate2.converters.utils import fuse_linear
 from ctranslate2.specs import ModelSpec, TransformerDecoderModelSpec
 from ctranslate2.specs.attention_spec import RotaryScalingType
 from ctranslate2.specs.common_spec import Activation, LinearSpec
+from ctranslate2.specs.transformer_spec import TransformerDecoderLayerSpec
 from gguf import (
     MODEL_ARCH,
     GGMLQuantizationType,
@@ -29,6 +30,7 @@ from gguf import (
     get_tensor_name_map,
 )
 from gguf.utility import LocalTensor, SafetensorsLocal
+from numpy.typing import DTypeLike, NDArray
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_tokenizers
 
 from grice.errors import ModelFolderError, os_reason
@@ -36,9 +38,6 @@ from grice.models.folder import check_regular
 from grice.progress import track
 
 if TYPE_CHECKING:
-    from ctranslate2.specs.transformer_spec import TransformerDecoderLayerSpec
-    from numpy.typing import DTypeLike, NDArray
-
     Order = Literal["I", "S", "<"]
     Tensor = NDArray[np.float32]
     Tensors = Mapping[str, Callable[[], Tensor]]

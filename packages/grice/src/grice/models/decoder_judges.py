@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from functools import partial
 from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import Annotated, NamedTuple
 
 import ctranslate2
 import msgspec
@@ -39,13 +39,10 @@ from grice.models.conversion import (
     write_network,
 )
 from grice.models.embedded import Engine, beginning, ending, run_apart, tokenizable
+from grice.models.folder import CardValue, ModelFolder
 from grice.models.loader import ModelLoader, Settings, model_type
 from grice.models.templates import PromptTemplate
-from grice.numeric import logits, softmax
-
-if TYPE_CHECKING:
-    from grice.models.folder import CardValue, ModelFolder
-    from grice.numeric import Array
+from grice.numeric import Array, logits, softmax
 
 MAX_TOKENS = 4096  # most tokens of a prompt: a layer's attention then takes 1 GB with 16 heads
 SCORE, OUTPUT, CALIBRATION = "score.weight", "head.npy", "calibration.json"

@@ -10,11 +10,11 @@ how each turn was rated out of context.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from grice.errors import ModelFolderError
+from grice.models.folder import ModelFolder
 from grice.models.loader import ModelLoader, Settings, model_type
 from grice.models.mlp import Mlp, single_threaded
 from grice.models.protocols import Dialogue, Encoder
@@ -33,11 +33,7 @@ from grice.models.turn_features import (
     turn_features,
     verbatim_features,
 )
-from grice.numeric import sigmoid, unit_rows
-
-if TYPE_CHECKING:
-    from grice.models.folder import ModelFolder
-    from grice.numeric import Array, Integers
+from grice.numeric import Array, Integers, sigmoid, unit_rows
 
 NEUTRAL = 0.5  # the answer of a conversation without turns
 LOWEST = 0.25  # share of the turns that represent the worst of a conversation, at least one

@@ -13,23 +13,20 @@ import sys
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 import ctranslate2
 import numpy as np
+from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
 
 from grice.models.cache import cache_key
+from grice.models.folder import ModelFolder
 from grice.models.loader import ModelLoader, Settings, model_type
 from grice.models.protocols import Generated, Vector
 from grice.progress import track
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from grice.models.folder import ModelFolder
-
-    Offsets: TypeAlias = list[tuple[int, int]]
+Offsets: TypeAlias = list[tuple[int, int]]
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")

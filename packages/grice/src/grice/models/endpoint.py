@@ -14,21 +14,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from copy import deepcopy
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias, TypeVar
+from typing import Annotated, Literal, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import structs
 
+from grice.data import Json
 from grice.errors import KEYS, ModelError, StoppedError, plural, shortened, without_keys
 from grice.models.cache import cache_key
 from grice.models.chat_records import RecordReader, UnreadableError, utf8
 from grice.models.folder import Card, ModelFolder
 from grice.models.loader import ModelLoader, Settings, model_type
 from grice.models.protocols import ChatRequest, Unanswered
-
-if TYPE_CHECKING:
-    from grice.data import Json
 
 Record = TypeVar("Record")
 FailureKind: TypeAlias = Literal["busy", "unreachable", "refused", "unusable"]

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
+from grice.data import Response
 from grice.errors import ModelFolderError
+from grice.models.folder import ModelFolder
 from grice.models.loader import ModelLoader, Settings, model_type
 from grice.models.protocols import Prompt, PromptEncoder, PromptPart
-from grice.numeric import np
-
-if TYPE_CHECKING:
-    from grice.data import Response
-    from grice.models.folder import ModelFolder
-    from grice.numeric import Array
+from grice.numeric import Array, np
 
 Answer = TypeVar("Answer")
 SPEAKER = re.compile(

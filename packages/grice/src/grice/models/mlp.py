@@ -14,15 +14,13 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from threadpoolctl import ThreadpoolController
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array: TypeAlias = NDArray[np.float32]
+Array: TypeAlias = NDArray[np.float32]
 
 EXACT_BITS = 53  # bits of the integers that double precision holds
 

@@ -15,26 +15,23 @@ from functools import partial
 from importlib import resources
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
+from tokenizers import Encoding
 
 from grice.errors import ModelFolderError, imported
 from grice.models.causal import MIN_TOKENS, CausalSettings, Tokens, WindowedLM
 from grice.models.conversion import read_config
 from grice.models.download import WINDOW, copy_files
 from grice.models.embedded import Engine, beginning, ending, is_longer, run_apart, tokenizable
+from grice.models.folder import CardValue, ModelFolder
 from grice.models.loader import ModelLoader, ModelType, Settings, model_type
 from grice.models.protocols import GroundedReply, Pair, TaggedSpan
 from grice.models.templates import PromptTemplate
 from grice.numeric import sigmoid, softmax
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-    from tokenizers import Encoding
-
-    from grice.models.folder import CardValue, ModelFolder
 
 MAX_TOKENS = 8192  # most tokens that are read at once: memory grows with their square
 USUAL_TOKENS = 512  # where config.json states no length

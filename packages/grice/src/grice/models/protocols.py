@@ -10,13 +10,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checkable
 
+from grice.data import Conversation, Response
 from grice.errors import ModelFolderError
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from grice.data import Conversation, Response
 
 Vector: TypeAlias = "NDArray[np.float32]"
 

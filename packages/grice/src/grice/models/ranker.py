@@ -14,15 +14,14 @@ from typing import TYPE_CHECKING, Annotated
 import msgspec
 
 from grice.errors import ModelFolderError
+from grice.models.folder import ModelFolder
 from grice.models.loader import ModelLoader, Settings, dependencies_of, model_type, read_settings
 from grice.models.protocols import Encoder, Pair, PairClassifier, check_width, encode_distinct
-from grice.numeric import logits, np, sigmoid, unit_rows
+from grice.numeric import Array, logits, np, sigmoid, unit_rows
 from grice.text.content import sentences
 
 if TYPE_CHECKING:
     from grice.models.embedded import EmbeddedGenerator
-    from grice.models.folder import ModelFolder
-    from grice.numeric import Array
 
 NEUTRAL = 0.5  # the answer where history or response holds no word
 TURNS = 4  # turns of a history that the model reads, the last ones

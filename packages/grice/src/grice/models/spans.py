@@ -11,27 +11,24 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple, TypeAlias
+from typing import Annotated, NamedTuple, TypeAlias
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from grice.errors import ModelFolderError
+from grice.models.cache import Cache
+from grice.models.folder import ModelFolder
 from grice.models.loader import ModelLoader, Settings, model_type
 from grice.models.mlp import Mlp
 from grice.models.protocols import TaggedSpan
 from grice.text.tokens import cut_places
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from grice.models.cache import Cache
-    from grice.models.folder import ModelFolder
-
-    Array: TypeAlias = NDArray[np.float32]
-    Sums: TypeAlias = NDArray[np.float64]
-    Offsets: TypeAlias = list[tuple[int, int]]
-    State: TypeAlias = tuple[Array, Offsets]
+Array: TypeAlias = NDArray[np.float32]
+Sums: TypeAlias = NDArray[np.float64]
+Offsets: TypeAlias = list[tuple[int, int]]
+State: TypeAlias = tuple[Array, Offsets]
 
 OUTSIDE, BEGIN, INSIDE = range(3)
 TAGS = 3

@@ -10,16 +10,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from jinja2 import TemplateError, nodes
+from jinja2.environment import Template as Compiled
 from jinja2.sandbox import ImmutableSandboxedEnvironment
+from tokenizers import Tokenizer
 
 from grice.errors import ModelFolderError, shortened
-
-if TYPE_CHECKING:
-    from jinja2.environment import Template as Compiled
-    from tokenizers import Tokenizer
 
 MAX_STEPS = 100_000
 """Passes of all loops of one prompt: a template of a chat model takes a few for each message."""

@@ -9,17 +9,14 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from zlib import crc32
 
-from grice.numeric import np, unit_rows
+from grice.models.mlp import Mlp
+from grice.numeric import Array, Integers, np, unit_rows
 from grice.text import cached
 from grice.text.content import strip_repetition
 from grice.text.tokens import CONTRACTED_WORDS, SENTENCES
-
-if TYPE_CHECKING:
-    from grice.models.mlp import Mlp
-    from grice.numeric import Array, Integers
 
 MOST_SENTENCES = 12
 """Sentences of a turn that are compared: a turn of a thousand must not cost a million."""

@@ -14,16 +14,14 @@ from itertools import islice
 from pathlib import Path
 from random import Random
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
 
 from grice import distributions
+from grice.data import Conversation
 from grice.errors import InputError, did_you_mean
-
-if TYPE_CHECKING:
-    from grice.data import Conversation
 
 __all__ = ["Change", "Material", "Perturbation", "Perturbed", "perturbation"]
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from random import Random
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from grice.data import Conversation
 from grice.perturb import Change, Material, Perturbed, perturbation, some_turns, with_texts
 from grice.perturb.wording import (
     Word,
@@ -20,9 +21,6 @@ from grice.perturb.wording import (
 )
 from grice.text import wordlists as en
 from grice.text.lexicon import base_form, is_past, is_verb, look_up
-
-if TYPE_CHECKING:
-    from grice.data import Conversation
 
 DEAM = "DEAM (Ghazarian et al. 2022), on the words instead of AMR"
 FEW_TURNS, MANY_TURNS = 0.1, 0.2  # shares of the turns that are changed, at least one (DEAM)

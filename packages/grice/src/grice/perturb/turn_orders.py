@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from random import Random
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from grice.data import Conversation
 from grice.perturb import Change, Material, Perturbed, perturbation, with_texts
-
-if TYPE_CHECKING:
-    from grice.data import Conversation
-
 
 TRIES = 20
 FEWEST_TO_MOVE, FEWEST_TO_HALVE = 3, 4

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from grice.data import Conversation
 from grice.errors import excerpt
 from grice.readers._formats import (
     LONGEST_LINE,
@@ -26,7 +27,6 @@ from grice.readers._formats import (
 from grice.readers.layouts import conversation, turn, turns_of
 
 if TYPE_CHECKING:
-    from grice.data import Conversation
     from grice.readers._reading import Input
 
 _BRACKET = re.compile(rb'(?:[^"\[\]{}]++|"[^"\\]*+(?:\\.[^"\\]*+)*+")*+([\[\]{}])', re.DOTALL)

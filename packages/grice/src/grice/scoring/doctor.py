@@ -12,21 +12,18 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from importlib import metadata, resources
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from grice import distributions
 from grice.data import Conversation, Score, Turn
 from grice.errors import GriceError, ModelFolderError, plural
+from grice.metrics.declaration import Registry
 from grice.models.cache import cache_files
 from grice.models.folder import open_folder, shipped_models
+from grice.models.loader import Mode
 from grice.models.store import stored_models
 from grice.scoring.api import load_from
-
-if TYPE_CHECKING:
-    from grice.metrics.declaration import Registry
-    from grice.models.loader import Mode
 
 OURS = ("grice", "grice-models", "grice-tasks", "grice-annotate", "grice-research")
 """Distributions whose versions must agree; those that are not installed are left out."""

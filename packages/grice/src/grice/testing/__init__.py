@@ -11,7 +11,6 @@ In a plugin's tests::
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
@@ -26,11 +25,9 @@ from grice.data import (
     Turn,
     TurnEvidence,
 )
+from grice.metrics.declaration import Metric
 from grice.models.loader import ModelLoader
 from grice.scoring.loaded import LoadedMetric, load_metric
-
-if TYPE_CHECKING:
-    from grice.metrics.declaration import Metric
 
 __all__ = ["check_metric"]
 

@@ -8,13 +8,13 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
+from grice.cli.derive import Count
 from grice.cli.options import opened_models
 from grice.cli.output import Output, listing, note
 from grice.errors import InputError
 from grice.tables import Lines, Table
 
 if TYPE_CHECKING:
-    from grice.cli.derive import Count
     from grice.knowledge.store import StoredKnowledge
     from grice.models.store import ModelInfo
 

@@ -8,13 +8,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from grice.cli.derive import Count, Names, Scoring
 from grice.cli.options import check_options, load_grader
 from grice.cli.output import DONE, UNMET, Output, listing, note, warn
 from grice.errors import LONGEST, InputError, ModelError
 from grice.tables import Lines, Table, View
 
 if TYPE_CHECKING:
-    from grice.cli.derive import Count, Names, Scoring
     from grice.metrics.declaration import Metric, Registry
     from grice.scoring.doctor import Diagnosis
 
