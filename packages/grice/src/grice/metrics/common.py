@@ -7,14 +7,16 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import compress
-from typing import TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from msgspec.structs import replace
 
 from grice.data import FeatureEvidence, Judgement, Response, Span, Turn
 from grice.models.protocols import JointReader, Reader
-from grice.text.content import Stretch
 from grice.text.language import other_language, unreadable
+
+if TYPE_CHECKING:
+    from grice.text.content import Stretch
 
 Item = TypeVar("Item")
 LONGEST_WORD = 40  # characters of a word that evidence shows
