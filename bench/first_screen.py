@@ -2,7 +2,7 @@
 
     make release && python bench/first_screen.py dist [--python PYTHON]
 
-The commands are read from the README. A clone and a URL are this repository as committed, the last
+The commands are read from the README. A clone and a URL are this repository as committed, the URL
 by HTTP from this machine. The wheels in ``dist`` stand in for published ones, and dependencies come
 from the index of pip. Fails if an installation fails, or if the demo fails, computes for more than
 ten seconds or writes no report.
