@@ -50,7 +50,6 @@ def test_the_order_of_the_facts_does_not_matter(classifiers):
     for answers in (
         [each.value for each in classifiers.informativeness(readings)],
         [each.support for each in classifiers.meanings([(BELIEF, order) for order in orders])],
-        [margin for _, margin in classifiers.stances_with_graphs(readings)],
     ):
         assert answers == pytest.approx([answers[0]] * 3, abs=1e-5)
 
@@ -63,7 +62,7 @@ def test_any_graph_gets_an_answer_within_its_range(classifiers, text):
     (meaning,) = classifiers.meanings([("", odd.graph)])
     assert meaning.label in ("support", "counter", "incorrect")
     assert sum(meaning) == pytest.approx(1, abs=0.5)
-    for stance, margin in classifiers.stances([("", "")]) + classifiers.stances_with_graphs([odd]):
+    for stance, margin in classifiers.stances([("", "")]):
         assert stance in ("support", "counter")
         assert margin >= 0
     assert len(classifiers.importance(odd, "counter")) == len(odd.graph.edges)

@@ -9,7 +9,7 @@ from grice.cli import main
 from grice.errors import InputError
 from grice_tasks.explagraphs.samples import Prediction, Sample, read_predictions, read_samples
 
-PAGE = Path(__file__).parents[4] / "docs" / "explagraphs.md"
+PAGE = Path(__file__).parents[4] / "docs" / "research" / "explagraphs.md"
 GRAPH = "(a; is a; b)"
 GOOD = "(zoos; has property; small cages)(small cages; causes; pain)(pain; desires; abolished)"
 TEXTS = {"belief": "Zoos should be abolished.", "argument": "Animals live in small cages."}

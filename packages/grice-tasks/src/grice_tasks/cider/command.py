@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from grice.cli.options import all_records, opened, opened_models, usable
-from grice.cli.output import DONE, PARTIAL, Output, warn, write_rows, write_text
+from grice.cli.output import DONE, PARTIAL, Output, note, warn, write_rows, write_text
 from grice.errors import InputError, RecordError, plural
 from grice.tables import Lines, Table
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from grice.tables import View
     from grice_tasks.cider.find import ConversationLinks
     from grice_tasks.cider.statistics import Counted, Value
+
+SHIPPED = "builtin:triplets"
 
 
 def run(
@@ -33,7 +35,7 @@ def run(
     explicit: bool = False,
     report: OutputPath | None = None,
     output: OutputPath | None = None,
-    model: str = "builtin:triplets",
+    model: str = SHIPPED,
     invalid: Literal["refuse", "skip"] = "refuse",
 ) -> Output | int:
     """Find explicit and implicit commonsense links within a conversation.
@@ -59,6 +61,8 @@ def run(
     if least is not None and not 0 <= least <= 1:
         raise InputError(f"--least {least:g}: a number from 0 to 1 is needed")
     wanted = Wanted(least=least, most=most, implicit=not explicit, relations=tuple(relation))
+    if model == SHIPPED:
+        note("links by small classifiers, a baseline that needs no language model: read each")
     linked: list[ConversationLinks] = []
     broken: list[RecordError] = []
     with opened_models() as models:

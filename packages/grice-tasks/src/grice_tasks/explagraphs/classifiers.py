@@ -154,10 +154,6 @@ class GraphClassifiers:
         """Return a stance and a valid graph for each sample; neither gold is looked at."""
         return generate_graphs(samples, self, stances=stances)
 
-    def stances_with_graphs(self, readings: Sequence[Reading]) -> list[tuple[Stance, float]]:
-        """Return the stance of each argument to its belief, read with the graph."""
-        return [self._sided(row) for row in self._scores(self._edges, readings)]
-
     def meanings(self, pairs: Sequence[tuple[str, Graph]]) -> list[Meaning]:
         """Return what each graph says about its belief; SeCA asks for the gold stance."""
         readings = [Reading(belief, None, _read(graph)) for belief, graph in pairs]

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 HELP = "check, score, draw, count or generate explanation graphs"
 MODEL = "builtin:graphs"
+LIKELIHOOD = "likelihood"  # task of a language model
 MEASURES = (
     "sa", "stca", "ged", "g_bleu", "g_rouge_2", "g_rouge_2_released", "g_rouge_l", "g_embedding",
     "g_bertscore", "seca", "ea", "informativeness",
@@ -201,6 +202,7 @@ def generate(
     argument: str | None = None,
     stance: Literal["support", "counter"] | None = None,
     model: str = MODEL,
+    models: Literal["small", "medium", "large"] | None = None,
     output: OutputPath | None = None,
 ) -> int:
     """A stance and a valid graph for each belief and argument, as JSON lines.
@@ -210,14 +212,24 @@ def generate(
         belief (TEXT): one belief in place of SAMPLES
         argument (TEXT): the argument for or against it
         stance: explain this stance; default: predicted
+        models: the preset whose language model writes; small is a baseline without one
         output (FILE.jsonl): a graph a line; default: standard output
     """
+    from grice_tasks.explagraphs.classifiers import GraphClassifiers
     from grice_tasks.explagraphs.samples import GraphPredictor, samples_to_explain
+    from grice_tasks.explagraphs.written import WrittenGraphs
+    from grice_tasks.writer import Writer, chosen_model
 
     explained = samples_to_explain(samples, belief, argument)
     stances = None if stance is None else [stance] * len(explained)
-    with opened_models() as models:
-        predictor = models.load(model, GraphPredictor)
+    reference = chosen_model(models, model, MODEL)
+    with opened_models() as opened:
+        predictor: GraphPredictor
+        if opened.task(reference) == LIKELIHOOD:
+            classifiers = opened.load(MODEL, GraphClassifiers)
+            predictor = WrittenGraphs(Writer.open(opened, reference), classifiers)
+        else:
+            predictor = opened.load(reference, GraphPredictor)
         predictions = predictor.predict(explained, stances=stances)
     empty = [prediction.id for prediction in predictions if not prediction.graph]
     if empty:
@@ -226,6 +238,8 @@ def generate(
             "argument have too few words to build facts from"
         )
     # With belief and argument in it, a line is a sample too: the other actions read it.
+    if same := [each.id for each in explained if _alike(each.belief, each.argument)]:
+        warn(f"belief and argument are the same, so that nothing explains: {', '.join(same[:5])}")
     rows = (
         {
             "id": prediction.id,
@@ -238,6 +252,10 @@ def generate(
     )
     write_rows(rows, output)
     return DONE
+
+
+def _alike(belief: str, argument: str) -> bool:
+    return belief.split() == argument.split()
 
 
 def stats(samples: Path, predictions: Path | None = None) -> Output:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 HELP = "build, score and solve tests of contrasting sentences on place and time"
 SHIPPED = "builtin:situated"
+FEWEST = 4  # keywords of two sentences
 MEASURES = (
     "match_first", "match_exclusive", "coverage", "bleu4", "bleu4_best", "rouge2", "rouge2_best",
     "rouge_l", "rouge_l_best", "meteor", "meteor_best", "cider_d", "cider_d_best", "plausibility",
@@ -99,25 +100,40 @@ def _score_view(rows: Sequence[Row]) -> View:
     yield Lines(LEGEND, style="dim")
 
 
-def generate(file: Path, *, output: OutputPath | None = None, model: str = SHIPPED) -> int:
+def generate(
+    file: Path,
+    *,
+    output: OutputPath | None = None,
+    model: str = SHIPPED,
+    models: Literal["small", "medium", "large"] | None = None,
+) -> int:
     """Two sentences from each list of keywords.
 
     Args:
         file (FILE): samples: JSON lines with keywords
+        models: the preset whose language model writes; small is a baseline without one
         output (FILE.jsonl): a record a line; default: standard output
     """
-    from grice_tasks.situatedgen.models import KeywordWriter
+    from grice_tasks.situatedgen.models import KeywordWriter, open_models
     from grice_tasks.situatedgen.records import Output as Written
     from grice_tasks.situatedgen.records import read_keywords
+    from grice_tasks.situatedgen.written import SentenceWriter
+    from grice_tasks.writer import Writer, chosen_model
 
     lines = read_keywords(file)
     keywords = [words for _, words in lines]
-    if model == SHIPPED:
-        with _opened_shipped() as shipped:
-            texts = shipped.generate(keywords)
-    else:
-        with opened_models() as models:
-            texts = models.load(model, KeywordWriter).generate(keywords)
+    if few := [name for name, words in lines if len(words) < FEWEST]:
+        warn(f"fewer than {FEWEST} keywords cannot contrast two contexts: {', '.join(few[:5])}")
+    reference = chosen_model(models, model, SHIPPED)
+    with opened_models(keep=reference != SHIPPED) as opened:
+        writer: KeywordWriter
+        if reference == SHIPPED:
+            writer = open_models(opened)
+        elif opened.task(reference) == "likelihood":
+            writer = SentenceWriter(Writer.open(opened, reference))
+        else:
+            writer = opened.load(reference, KeywordWriter)
+        texts = writer.generate(keywords)
     rows = (Written(name, text) for (name, _), text in zip(lines, texts, strict=True))
     write_rows(rows, output)
     return DONE

@@ -67,12 +67,13 @@ def sample_token(log_weights: Vector, number: float) -> int:
 class SteerableLM:
     """A causal language model that generates text.
 
-    Of a prompt to continue the last quarter of a window is read.
+    Of a prompt to continue the last part of a window is read: a quarter, or another ``share``.
     """
 
-    def __init__(self, model: EmbeddedCausalLM) -> None:
+    def __init__(self, model: EmbeddedCausalLM, share: int = 4) -> None:
         self.identity = model.identity
         self._model = model
+        self._room = model.max_tokens // share
         self._tokenizer = model.tokenizer
 
     @cached_property
@@ -172,11 +173,14 @@ class SteerableLM:
         return [i for i in ids if i in special or stop in self._tokenizer.decode([i])]
 
     def _last_tokens(self, prompt: str) -> list[str]:
-        room = self._model.max_tokens // 4
-        return self._model.encoded(ending(prompt, room)).tokens[-room:]
+        return self._model.encoded(ending(prompt, self._room)).tokens[-self._room :]
+
+    def text(self, ids: Sequence[int]) -> str:
+        """Return the text of tokens, without special ones."""
+        return str(self._tokenizer.decode(list(ids)))
 
     def _text(self, ids: Sequence[int], stop: str) -> str:
-        return str(self._tokenizer.decode(list(ids))).partition(stop)[0].strip()
+        return self.text(ids).partition(stop)[0].strip()
 
     def _continued(
         self, prompts: Sequence[str], write: Callable[[int, list[str]], Answer], nothing: Answer
