@@ -26,8 +26,11 @@ LINK = re.compile(
 
 
 def on_files(files: Files, *, config: Any) -> Files:
-    """Add a page for each notebook."""
+    """Add a page for each notebook, and ``llms.txt`` with the addresses of the site."""
     docs = Path(config["docs_dir"])
+    index = (docs.parent / "llms.txt").read_text("utf-8")
+    index = re.sub(r"\(docs/([\w/-]+?)(?:/README)?\.md\)", r"(\1/)", index)
+    files.append(File.generated(config, "llms.txt", content=index))
     for path in sorted((docs / "notebooks").glob("*.py")):
         files.append(File.generated(config, f"notebooks/{path.stem}.md", content=_shown(path)))
     return files
