@@ -60,7 +60,7 @@ RATINGS = "RATINGS: holds ratings, where"
 
 @pytest.mark.parametrize(("command", "message"), [
     *((command, CONVERSATIONS) for command in (
-        "gate TALKS --min relevance=0.1", "compare TALKS TALKS", "compare SCORES TALKS",
+        "gate TALKS --min relevance=0.1", "compare TALKS SCORES", "compare SCORES TALKS",
         "check TALKS --rank --scores TALKS", "calibrate TALKS TALKS", "estimate TALKS TALKS",
         "gate SCORES --min log_length=0 --baseline TALKS --max-drop 0.1",
         "meta-eval --on TALKS --scores TALKS",

@@ -2,6 +2,7 @@
 
 import json
 import random
+from pathlib import Path
 from xml.etree import ElementTree
 
 import msgspec
@@ -170,10 +171,10 @@ def test_a_gate_fails_where_the_mean_dropped(tmp_path, capsys):
     (["T=0", "leaked-tokens=0"], 1, "failed T: replies with a finding: 5.0% ["),
     (["P=0"], 0, "passed P: no finding in 20 replies"), (["X=0"], 2, "no rule 'X'"),
     (["2"], 2, "any rule: a share lies between 0 and 1"),
-    (["0", "--min", "relevance=0.5"], 2, "findings are checked in files of conversations"),
+    (["0", "--min", "relevance=0.5"], 2, "--max-findings checks conversations, the others scores"),
 ])  # fmt: skip
 def test_a_gate_counts_the_replies_with_findings_in_conversations(
-    tmp_path, capsys, words, status, says
+    tmp_path, capsys, monkeypatch, words, status, says
 ):
     replies = ["Dear {{name}}, hello.", *(f"It is number {i}." for i in range(19))]
     talks = [{"id": f"c{i}", "turns": ["Which?", reply]} for i, reply in enumerate(replies)]
@@ -183,6 +184,9 @@ def test_a_gate_counts_the_replies_with_findings_in_conversations(
     shown = " ".join("".join(capsys.readouterr()).split())
     assert says in shown
     assert ('c0 1 T105 a template field is not filled in: "{{name}}"' in shown) == (status == 1)
+    with Path(file).open() as stream:
+        monkeypatch.setattr("sys.stdin", stream)
+        assert main(["gate", "-", *given]) == status
 
 
 @pytest.mark.parametrize(("words", "problem"), [

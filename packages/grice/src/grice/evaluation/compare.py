@@ -155,7 +155,7 @@ def compare(
     logs = _logs(baseline, other, ids)
     if logs and texts is not None:
         raise InputError(
-            "texts are those of score files, and these are conversations: leave them out"
+            "--texts is for files of scores, and these hold conversations: leave it out"
         )
     tables = rate_tables(*logs) if logs else (read_table(baseline, ids), read_table(other, ids))
     first, second = tables
@@ -222,15 +222,8 @@ def compare(
 
 
 def _logs(baseline: str, other: str, ids: Ids) -> tuple[CheckedLog, CheckedLog] | tuple[()]:
-    """Return two checked files of conversations; none if both hold scores."""
-    kinds = [holds_conversations(file) for file in (baseline, other)]
-    if kinds[0] != kinds[1]:
-        talks, scores = (baseline, other) if kinds[0] else (other, baseline)
-        raise InputError(
-            f"{talks} holds conversations and {scores} holds scores: give two files of scores, or "
-            "two of conversations to compare their findings"
-        )
-    if not all(kinds):
+    """Return two checked files of conversations; none if one holds scores."""
+    if not (holds_conversations(baseline) and holds_conversations(other)):
         return ()
     rules = selected(ALL)
     return check_log(baseline, rules, ids), check_log(other, rules, ids)

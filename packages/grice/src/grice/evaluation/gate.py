@@ -89,14 +89,13 @@ def gate_file(file: str, rules: Rules, baseline: str | None = None) -> GateResul
     if (baseline is None) == bool(rules.max_drop):
         raise InputError("--baseline and --max-drop belong together: give both, or neither")
     named = _named(rules)
-    if holds_conversations(file) != bool(rules.max_findings) or (rules.max_findings and named):
-        raise InputError(
-            f"{file}: findings are checked in files of conversations, with --max-findings alone; "
-            "the other thresholds are of files of scores (grice score FILE -o OUT.jsonl)"
-        )
-    if rules.max_findings:
-        return _gate_findings(file, rules)
-    return _gate(read_table(file), rules, named, baseline)
+    if not rules.max_findings:
+        return _gate(read_table(file), rules, named, baseline)
+    if named:
+        raise InputError("--max-findings checks conversations, the others scores: use two commands")
+    if file != "-" and not holds_conversations(file):
+        raise InputError(f"{file}: contains scores, and --max-findings checks conversations")
+    return _gate_findings(file, rules)
 
 
 def _gate_findings(file: str, rules: Rules) -> GateResult:

@@ -95,12 +95,16 @@ def missing_in(known: Sequence[Finding], findings: Sequence[Finding]) -> tuple[F
 
 
 def holds_conversations(file: str) -> bool:
-    """Return whether a file holds conversations, and no scores."""
-    with suppress(InputError, RecordError):
-        next(read_score_lines(file), None)
-        return False
+    """Return whether a file holds conversations, and no scores; it cannot be standard input.
+
+    Raises:
+        InputError: If it holds neither, or cannot be read.
+        RecordError: If its first line is a broken score.
+    """
     try:
-        with read(file):
+        next(read_score_lines(file), None)
+    except (InputError, RecordError):
+        with suppress(InputError), read(file):
             return True
-    except InputError:
-        return False
+        raise
+    return False
