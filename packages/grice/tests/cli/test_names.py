@@ -13,7 +13,9 @@ HOMONYMS = {
     "--blend": "a score made of others (score), or how several choose together (rerank)",
     "--file": "a conversation (explain), or a file of a repository (models add)",
     "--format": "of the files that are read, or of the result (check), as in linters",
+    "--group": "groups of replies (check), or a column of groups (meta-eval)",
     "--kind": "of a perturbation, or of a model",
+    "--scores": "of the conversations (check), or of a rated set (meta-eval)",
 }
 """Options that two commands mean differently, as one word of the language does."""
 
