@@ -1,8 +1,11 @@
 """The words that each pattern finds; weights were learned on these, so that none may change."""
 
+import re
+from pathlib import Path
+
 import pytest
 
-from grice.text import tokens
+from grice.text import tokens, wordlists
 from grice.text.lexicon import Word, look_up
 
 TEXT = "Don't re-read it: 1,5 km, e.g. Müller’s_map…\nWow!"
@@ -40,3 +43,10 @@ def test_a_word_has_its_readings_and_lemmas():
     assert "gone" in look_up("go").participles
     assert "r" in look_up("quickly").readings
     assert look_up("zzxqy") == look_up("") == look_up("\x00") == Word()
+
+
+def test_every_list_of_words_that_a_module_names_exists():
+    code = "".join(
+        path.read_text("utf-8") for path in Path(tokens.__file__).parents[1].rglob("*.py")
+    )
+    assert all(map(wordlists.__getattr__, re.findall(r"\ben\.([A-Z_]+)", code)))
