@@ -12,7 +12,7 @@ WORDS = {*roles.ASSISTANTS, *roles.USERS, *roles.SHAREGPT, *roles.TYPES, "develo
 OTHER_MEANINGS = {
     "cli/__init__.py": "system", "cli/settings.py": "tool", "evaluation/datasets.py": "human",
     "models/endpoint.py": "user", "readers/layouts.py": "agent user", "readers/json.py": "agent",
-    "readers/messages.py": "system", "readers/table.py": "agent",
+    "readers/messages.py": "system", "readers/table.py": "agent", "cli/commands/mcp.py": "tool",
     "report/exports.py": "system", "report/findings.py": "tool", "stats/inference.py": "human",
     "stats/comparison.py": "human", "stats/correlations.py": "human system",
 }  # fmt: skip
