@@ -1,23 +1,28 @@
-"""Build every distribution twice, compare, check, and say what the files are made of.
+"""Build every distribution twice, compare, install and try, and say what the files are made of.
 
 Needs ``pip install build twine cyclonedx-bom``; ``make release`` brings them::
 
     python bench/release.py dist
+    python bench/release.py dist --python python3.12 --python python3.13
 
-Written are wheels and sdists; ``sbom.json`` (CycloneDX) of grice and grice-models installed alone,
-with their dependencies; ``provenance.json``: commit, tree, tools and hashes; ``SHA256SUMS``.
+The files are installed from an index on this machine into an empty environment of each Python,
+and :data:`FIRST_SCREEN` is run there: what a newcomer types first. Written are wheels and sdists;
+``sbom.json`` (CycloneDX) of grice and grice-models installed alone, with their dependencies;
+``provenance.json``: commit, tree, tools and hashes; ``SHA256SUMS``.
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
+import html
 import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import tomllib
 from importlib.metadata import version
 from pathlib import Path
@@ -26,6 +31,11 @@ ROOT = Path(__file__).parents[1]
 LARGEST = {"grice": 2_000_000, "grice_models": 95_000_000}
 """Bytes that the wheels which ``pip install grice`` brings may have."""
 TOOLS = ("build", "twine", "cyclonedx-bom")
+FIRST_SCREEN = (
+    ("--version", 0), ("demo", 0), ("check examples", 1),
+    ("score examples/charity.txt -o out.jsonl", 0), ("doctor -m log_length,relevance", 0),
+)  # fmt: skip
+"""Commands and the exit status of each; one that this version does not have is left out."""
 
 
 def git(*words: str) -> str:
@@ -48,6 +58,55 @@ def built(folder: Path) -> list[Path]:
 
 def digest(file: Path) -> str:
     return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def index(files: list[Path], folder: Path) -> str:
+    """Write an index of packages on this machine, and return its URL."""
+    for file in files:
+        name = (
+            file.name.partition("-")[0] if file.suffix == ".whl" else file.name.rpartition("-")[0]
+        )
+        place = folder / name.replace("_", "-")
+        place.mkdir(parents=True, exist_ok=True)
+        shutil.copy(file, place)
+        with (place / "index.html").open("a", encoding="utf-8") as page:
+            page.write(
+                f'<a href="{html.escape(file.name)}#sha256={digest(file)}">{file.name}</a>\n'
+            )
+    return folder.as_uri()
+
+
+def environment(python: str, folder: Path, url: str, *packages: str) -> Path:
+    """Install packages of the index into an empty environment; return its programs."""
+    subprocess.run([python, "-m", "venv", str(folder)], check=True)
+    programs = folder / "bin"
+    pip = [str(programs / "python"), "-m", "pip", "--quiet", "--disable-pip-version-check"]
+    known = subprocess.run([*pip, "config", "get", "global.extra-index-url"],
+                           capture_output=True, text=True, check=False)  # fmt: skip
+    extra = [url, *known.stdout.split(), *os.environ.get("PIP_EXTRA_INDEX_URL", "").split()]
+    settings = {**os.environ, "PIP_EXTRA_INDEX_URL": " ".join(extra)}
+    subprocess.run([*pip, "install", "--no-cache-dir", *packages], check=True, env=settings)
+    return programs
+
+
+def first_screen(programs: Path, folder: Path) -> None:
+    """Run what a newcomer types first, in a folder with the examples and without a home."""
+    shutil.copytree(ROOT / "examples", folder / "examples")
+    home = {"HOME": str(folder), "PATH": f"{programs}:/usr/bin:/bin", "COLUMNS": "80"}
+    for words, expected in FIRST_SCREEN:
+        command = [str(programs / "grice"), *words.split()]
+        start = time.monotonic()
+        done = subprocess.run(
+            command, cwd=folder, env=home, capture_output=True, text=True, check=False
+        )
+        if done.returncode != expected and "did you mean" in done.stderr and " " not in words:
+            continue  # a command of another version
+        seconds = time.monotonic() - start
+        print(f"{seconds:6.1f} s  {done.returncode}  grice {words}")
+        if done.returncode != expected:
+            raise SystemExit(
+                f"grice {words}: status {done.returncode}, not {expected}\n{done.stderr}"
+            )
 
 
 def bill(wheels: list[Path], folder: Path) -> dict[str, object]:
@@ -75,6 +134,7 @@ def licences() -> dict[str, dict[str, object]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
+    parser.add_argument("--python", action="append", help="also try with this interpreter")
     arguments = parser.parse_args()
     if changed := git("status", "--porcelain"):
         raise SystemExit(f"commit first; this is not what would be released:\n{changed}")
@@ -88,6 +148,13 @@ def main() -> None:
         for name, most in LARGEST.items():
             if wheels[name].stat().st_size > most:
                 raise SystemExit(f"{wheels[name].name}: more than {most:,} bytes")
+        url = index(files, Path(first, "simple"))
+        for number, python in enumerate(arguments.python or [sys.executable]):
+            for packages in (["grice"], ["grice[all]"]):
+                place = Path(second, f"tried{number}{len(packages[0])}")
+                programs = environment(python, place / "environment", url, *packages)
+                print(f"{python}: pip install {packages[0]}")
+                first_screen(programs, place)
         parts = bill([wheels[name] for name in LARGEST], Path(first))
         arguments.folder.mkdir(parents=True, exist_ok=True)
         kept = [Path(shutil.copy(file, arguments.folder)) for file in files]

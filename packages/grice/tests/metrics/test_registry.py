@@ -56,6 +56,8 @@ def test_a_name_is_taken_once(tmp_path):
 
 @pytest.mark.parametrize(("content", "message"), [
     (None, "not a Python file"), ("import", "SyntaxError"), ("1 / 0", "ZeroDivisionError"),
+    ('from grice.metrics import metric\n@metric("x", version="1", judges="response", source="")\n'
+     'def x(responses): ...', r"lacks summary=.*, example=Example\(\["),
 ])  # fmt: skip
 def test_a_file_that_is_no_plugin_is_refused(tmp_path, content, message):
     file = tmp_path / "plugin.py"

@@ -319,10 +319,28 @@ def find_metrics(plugins: Sequence[Path] = ()) -> Registry:
         try:
             add(distributions.load(entry), origin)
         except Exception as error:  # noqa: BLE001 - plug-ins may raise anything
-            problems.append(f"plugin {entry.name!r} of {origin}: {type(error).__name__}: {error}")
+            problems.append(f"plugin {entry.name!r} of {origin}: {_problem(error)}")
     for path in plugins:
         add(_load_file(path), str(path))
     return Registry(metrics, origins, tuple(problems))
+
+
+NEEDED = {
+    "version": 'version="1"',
+    "summary": 'summary="Is the reply kind?"',
+    "judges": 'judges="response"',
+    "source": 'source="Our own."',
+    "example": 'example=Example(["Hello.", "Hi."], low=0.0, high=1.0)',
+}
+"""The arguments that every metric states, each as an example."""
+
+
+def _problem(error: Exception) -> str:
+    """Return what is wrong with a plug-in; of a metric that lacks arguments, which and how."""
+    lacking = re.findall(r"'(\w+)'", str(error)) if "metric() missing" in str(error) else []
+    if lacking:
+        return f"@metric lacks {', '.join(NEEDED.get(name, name) for name in lacking)}"
+    return f"{type(error).__name__}: {error}"
 
 
 def _load_file(path: Path) -> object:
@@ -333,5 +351,5 @@ def _load_file(path: Path) -> object:
     try:
         spec.loader.exec_module(module)
     except Exception as error:
-        raise MetricError(f"--plugin {path}: {type(error).__name__}: {error}") from error
+        raise MetricError(f"--plugin {path}: {_problem(error)}") from error
     return module
