@@ -11,8 +11,10 @@ import os
 import re
 import socket
 import sys
+import tempfile
+import warnings
 from collections import Counter
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -41,6 +43,7 @@ DASK = {
     "distributed.admin.tick.interval": "1s",
 }
 """The defaults double the cost of scoring, and wake the process a hundred times a second."""
+LOGGED = 500  # bytes of the log of an engine that an error quotes
 SHARE = 0.5
 """Part of a core that an actor of Ray reserves: with all reserved, its input would wait forever."""
 SPARK = {
@@ -226,6 +229,14 @@ def _grader(grading: bytes) -> Grader:
     return load(*chosen.pop("metrics"), workers=1, **chosen)
 
 
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Silence what engines warn about themselves and their libraries as they start."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
 def _on_dask(tasks: Sequence[bytes], address: str | None) -> Iterator[bytes]:
     import dask
     from distributed import Client, LocalCluster, as_completed
@@ -253,10 +264,11 @@ class _Actor:
 
 
 def _on_ray(tasks: Sequence[bytes], address: str | None) -> Iterator[bytes]:
-    import ray.data
+    with _quiet():
+        import ray.data
 
-    logging.getLogger("ray.data").setLevel(logging.ERROR)
-    ray.init(address, log_to_driver=False, logging_level="ERROR", ignore_reinit_error=True)
+        logging.getLogger("ray.data").setLevel(logging.ERROR)
+        ray.init(address, log_to_driver=False, logging_level="ERROR", ignore_reinit_error=True)
     ray.data.DataContext.get_current().enable_progress_bars = False
     cores = int(ray.cluster_resources().get("CPU", 1))
     rows = ray.data.from_items([{"task": task} for task in tasks], override_num_blocks=len(tasks))
@@ -270,8 +282,10 @@ def _on_ray(tasks: Sequence[bytes], address: str | None) -> Iterator[bytes]:
 
 
 def _on_spark(tasks: Sequence[bytes], address: str | None) -> Iterator[bytes]:
-    """Yield the answers of executors once all have finished, one partition a file; needs Java."""
-    from pyspark.sql import SparkSession
+    """Yield the answers of executors once all have finished, one partition a file; needs Java.
+
+    The log of Java, also what workers write, is shown only in part, and only if it cannot start.
+    """
 
     def scored(batches: Iterator[Any]) -> Iterator[Any]:  # of pyarrow.RecordBatch
         import pyarrow
@@ -282,14 +296,27 @@ def _on_spark(tasks: Sequence[bytes], address: str | None) -> Iterator[bytes]:
 
     if address is None:  # workers here have the packages of this process
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    # a file is tried four times, as in a cluster, should its worker die
-    builder = SparkSession.builder.master(address or "local[*,4]").appName("grice score")
-    session = builder.config(map=SPARK).getOrCreate()
+    with _quiet(), tempfile.TemporaryFile() as log:
+        from pyspark import SparkConf, SparkContext
+        from pyspark.java_gateway import launch_gateway
+        from pyspark.sql import SparkSession
+
+        conf = SparkConf().setAll([*SPARK.items()]).setAppName("grice score")
+        # a file is tried four times, as in a cluster, should its worker die
+        conf.setMaster(address or "local[*,4]")
+        try:
+            gateway = launch_gateway(conf, {"stderr": log})
+            session = SparkSession(SparkContext(conf=conf, gateway=gateway))
+        except Exception as error:
+            log.seek(0)
+            said = log.read()[-LOGGED:].decode("utf-8", "replace")
+            raise InputError(f"spark cannot start: {error}; its log ends: {said}") from error
     try:
-        rows = session.createDataFrame([(bytearray(task),) for task in tasks], "task binary")
-        files = rows.repartitionByRange(len(tasks), "task")
-        for row in files.mapInArrow(scored, "shard binary").collect():
-            yield bytes(row["shard"])
+        with _quiet():
+            rows = session.createDataFrame([(bytearray(task),) for task in tasks], "task binary")
+            files = rows.repartitionByRange(len(tasks), "task")
+            shards = files.mapInArrow(scored, "shard binary").collect()
+        yield from (bytes(row["shard"]) for row in shards)
     finally:
         session.stop()
 
