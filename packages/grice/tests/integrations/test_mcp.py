@@ -46,6 +46,7 @@ def test_a_client_gets_findings_scores_and_evidence_and_an_error_for_bad_input(t
     inner.mkdir()
     (tmp_path / "secret.txt").write_text("Ann: Hi.\nBob: Hello.\n")
     (inner / "talk.txt").write_text("Ann: Where?\nBot: Here.\n\nAnn: Why?\nBot: Dear {{name}},\n")
+    (inner / "notes.md").write_text("# Notes")
     (inner / "link.txt").symlink_to(tmp_path / "secret.txt")
     (_, check), (_, score), (_, explain), (_, files), *bad = called(
         inner,

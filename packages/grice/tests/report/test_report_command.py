@@ -64,7 +64,10 @@ def test_the_page_of_shards_is_that_of_the_run(chats, shards, tmp_path, capsys):
 
 def test_files_may_be_named_in_another_order_but_all_of_them(chats, shards, tmp_path, capsys):
     files = [str(file) for file in sorted(chats.iterdir(), reverse=True)]
-    assert main(["report", str(shards), *files, "-o", str(tmp_path / "page.html")]) == 0
+    out = tmp_path / "out.jsonl"
+    grice.score_files(sorted(chats.iterdir()), out, metrics=METRICS, speakers=["all"])
+    for scores in (shards, out):
+        assert main(["report", str(scores), *files, "-o", str(tmp_path / "page.html")]) == 0
     page = tmp_path / "another.html"
     for words, problem in (
         ([str(shards), files[-1]], "is not in the files given"),

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 
 from grice.data import Score, Status
-from grice.errors import InputError, RecordError, did_you_mean, os_reason
+from grice.errors import InputError, RecordError, did_you_mean, os_reason, redacted
 from grice.files import files_under, is_folder, is_url, open_url
 from grice.readers import files_of, from_file, read, recognise
 from grice.scoring.arrow import MAGIC, lines_of
@@ -263,7 +263,7 @@ def joined(
     format: str | None = None,  # noqa: A002 - the reader's name for it
     columns: Mapping[str, str] | None = None,
 ) -> Iterator[tuple[Conversation | RecordError, list[Score]]]:
-    """Yield every record of files with its scores, which come in the same order.
+    """Yield every record of files with its scores, which come in the same order within a file.
 
     Memory holds one conversation; a record without scores has an empty list.
     """
@@ -273,6 +273,11 @@ def joined(
         places: Sequence[str | Path] = files
         if _is_folder(scores):
             places = sorted(file for place in files for file in files_of(str(place)))
+        elif len(files) > 1 and scores != "-":
+            # Scores of several files name them, in the order in which they were scored.
+            named = dict.fromkeys(line.meta.file for _, line in read_score_lines(scores))
+            order = {name: place for place, name in enumerate(named)}
+            places = sorted(files, key=lambda file: order.get(redacted(str(file)), len(order)))
         for place in places:
             with read(place, format=format, columns=columns) as reading:
                 yield from reading if len(places) == 1 else from_file(reading)
@@ -287,7 +292,7 @@ def joined(
         else:
             raise InputError(
                 f"{scores}: conversation {group[0].conversation!r} is not in the files given, "
-                "or not in the order of its scores; give the scored files in the same order as "
-                "to grice score"
+                "or not in the order of its scores; give the files as they were when they were "
+                "scored, by the names that grice score got"
             )
     yield from ((record, []) for record in records)

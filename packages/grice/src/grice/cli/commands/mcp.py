@@ -171,7 +171,8 @@ class Tools:
             files = [Path(file).resolve() for file in files_of(str(files[0]))]
         except (OSError, ValueError) as error:  # such as a NUL byte
             raise InputError(f"{path!r}: cannot be read: {os_reason(error)}") from None
-        return [str(file) for file in files if self._allows(file)]  # links may lead elsewhere
+        inside = [str(file) for file in files if self._allows(file)]  # links may lead elsewhere
+        return inside if len(files) == 1 else list(filter(_is_read, inside))
 
     def _allows(self, file: Path) -> bool:
         return any(file.is_relative_to(folder) for folder in self._folders)
@@ -179,3 +180,12 @@ class Tools:
     def _records(self, messages: Messages, path: str | None) -> Iterator[Found]:
         for source in self._sources(messages, path):
             yield from read(source) if isinstance(source, str) else conversations_of(source)
+
+
+def _is_read(file: str) -> bool:
+    """Return whether a file of a folder holds conversations; others are left out."""
+    try:
+        read(file).close()
+    except InputError:
+        return False
+    return True

@@ -229,7 +229,8 @@ def _score_on_engine(
     broken = sum(shard.problem is not None for shard in shards)
     failed = broken or any(shard.failed for shard in shards)
     written = plural(len(shards) - broken, "shard")
-    line = f"{written} in {redacted(output)}, each named by a hash of its input"
+    folder = redacted(output)
+    line = f"{written} in {folder}; for means and lowest replies: grice report {folder} FILE …"
     status = UNUSABLE if broken == len(shards) else PARTIAL if failed else DONE
     return Output(shards, [Lines([line])], status)
 
