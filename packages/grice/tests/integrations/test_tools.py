@@ -81,9 +81,6 @@ def test_promptfoo_gets_a_grading_result():
     assert bad["reason"].startswith("relevance 0.")
     chat = {"prompt": json.dumps(GARDEN[:1]), "config": {"metrics": "relevance"}}
     assert get_assert(GARDEN[1]["content"], chat)["score"] == good["score"]
-    german = get_assert("Die Hauptstadt von Frankreich ist Paris, und man kann gut essen.", context)
-    assert (german["pass"], german["componentResults"], german["namedScores"]) == (True, [], {})
-    assert german["reason"].startswith("relevance abstained: ")
     empty = get_assert("", context)
     assert (empty["pass"], empty["score"]) == (False, 0.0)
     flawed = get_assert("Dear {{name}}!", {"prompt": "Hi.", "config": {"metrics": "repetition"}})
