@@ -44,12 +44,13 @@ def git(*words: str) -> str:
     ).stdout.strip()
 
 
-def built(folder: Path) -> list[Path]:
-    """Return the wheels and sdists of what is committed, made in a folder of its own."""
+def built(folder: Path, commit: str) -> list[Path]:
+    """Return the wheels and sdists of a commit, made in a folder of its own."""
     source, out = folder / "source", folder / "dist"
     subprocess.run(["git", "clone", "--quiet", str(ROOT), str(source)], check=True)
+    subprocess.run(["git", "checkout", "--quiet", "--detach", commit], cwd=source, check=True)
     # The time of the commit stands in the archives, whenever they are made.
-    environment = {**os.environ, "SOURCE_DATE_EPOCH": git("log", "-1", "--format=%ct")}
+    environment = {**os.environ, "SOURCE_DATE_EPOCH": git("log", "-1", "--format=%ct", commit)}
     for project in sorted((source / "packages").iterdir()):
         words = [sys.executable, "-m", "build", "--outdir", str(out), str(project)]
         subprocess.run(words, check=True, env=environment, capture_output=True)
@@ -89,9 +90,9 @@ def environment(python: str, folder: Path, url: str, *packages: str) -> Path:
     return programs
 
 
-def first_screen(programs: Path, folder: Path) -> None:
+def first_screen(programs: Path, folder: Path, examples: Path) -> None:
     """Run what a newcomer types first, in a folder with the examples and without a home."""
-    shutil.copytree(ROOT / "examples", folder / "examples")
+    shutil.copytree(examples, folder / "examples")
     home = {"HOME": str(folder), "PATH": f"{programs}:/usr/bin:/bin", "COLUMNS": "80"}
     for words, expected in FIRST_SCREEN:
         command = [str(programs / "grice"), *words.split()]
@@ -139,7 +140,8 @@ def main() -> None:
     if changed := git("status", "--porcelain"):
         raise SystemExit(f"commit first; this is not what would be released:\n{changed}")
     with tempfile.TemporaryDirectory() as first, tempfile.TemporaryDirectory() as second:
-        files, again = built(Path(first)), built(Path(second))
+        commit = git("rev-parse", "HEAD")
+        files, again = (built(Path(folder), commit) for folder in (first, second))
         for file, other in zip(files, again, strict=True):
             if digest(file) != digest(other):
                 raise SystemExit(f"{file.name}: two builds differ")
@@ -154,13 +156,13 @@ def main() -> None:
                 place = Path(second, f"tried{number}{len(packages[0])}")
                 programs = environment(python, place / "environment", url, *packages)
                 print(f"{python}: pip install {packages[0]}")
-                first_screen(programs, place)
+                first_screen(programs, place, Path(first, "source", "examples"))
         parts = bill([wheels[name] for name in LARGEST], Path(first))
         arguments.folder.mkdir(parents=True, exist_ok=True)
         kept = [Path(shutil.copy(file, arguments.folder)) for file in files]
     project = tomllib.loads((ROOT / "packages/grice/pyproject.toml").read_text("utf-8"))
     provenance = {
-        "commit": git("rev-parse", "HEAD"), "tree": git("rev-parse", "HEAD^{tree}"),
+        "commit": commit, "tree": git("rev-parse", f"{commit}^{{tree}}"),
         "python": sys.version.split()[0], "build-system": project["build-system"],
         "tools": {name: version(name) for name in TOOLS}, "bundles": licences(),
         "files": {file.name: digest(file) for file in kept},
