@@ -251,7 +251,7 @@ def test_the_password_of_a_url_is_not_shown(here, tmp_path, capsys):
     shown = [*capsys.readouterr(), *(path.read_text() for path in tmp_path.iterdir())]
     assert sum("memory://[hidden]@bucket/a.jsonl?[hidden]" in text for text in shown) >= 3
     assert "memory://[hidden]@out1/" in shown[0]
-    assert "memory://[hidden]@out0," in shown[0]
+    assert "memory://[hidden]@out0;" in shown[0]
     assert "secret" not in "".join(shown)
 
 
