@@ -78,15 +78,6 @@ def bill(wheels: list[Path], folder: Path) -> dict[str, object]:
     return json.loads(subprocess.check_output(words))
 
 
-def licences() -> dict[str, dict[str, object]]:
-    """Return the licence and the data of each model that ships, as its card has them."""
-    cards = sorted((ROOT / "packages").glob("*/src/*/models/*/card.toml"))
-    read = {card.parent.name: tomllib.loads(card.read_text("utf-8")) for card in cards}
-    return {name: {"version": card.get("version"), "licence": card.get("licence"),
-                   "data": card.get("training", {}).get("data")}
-            for name, card in read.items()}  # fmt: skip
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
@@ -113,7 +104,7 @@ def main() -> None:
     provenance = {
         "commit": commit, "tree": git("rev-parse", f"{commit}^{{tree}}"),
         "python": sys.version.split()[0], "build-system": project["build-system"],
-        "tools": {name: version(name) for name in TOOLS}, "bundles": licences(),
+        "tools": {name: version(name) for name in TOOLS},
         "files": {file.name: digest(file) for file in kept},
     }  # fmt: skip
     for name, content in (("sbom.json", parts), ("provenance.json", provenance)):
