@@ -9,7 +9,7 @@ import pytest
 
 from grice.cli import main
 from grice.data import Conversation, Judgement, Signature, Span, Triple, TripleEvidence, Turn
-from grice.evaluation.perturbed import EVERY, Pair, accuracy, counterfactuals, judge_pairs, without
+from grice.evaluation.perturbed import EVERY, Pair, accuracy, counterfactuals, judge_pairs
 from grice.metrics.declaration import Example, metric
 from grice.scoring import load
 from grice.scoring.loaded import LoadedMetric
@@ -121,8 +121,3 @@ def test_triples_that_would_raise_a_score_if_they_were_known_are_named():
         [change] = counterfactuals(grader.scorer.metrics[0], talk, score)
     words = "PersonX loses PersonX's job —xReact→ PersonX feels proud"
     assert (change.kind, change.change, change.lift > 0) == ("knowledge", words, True)
-
-
-def test_a_span_is_removed_with_its_blanks():
-    assert without("I won, so I smiled.", Span(0, 7, 18)) == "I won,."
-    assert without("I won, so I smiled.", Span(0, 0, 5)) == ", so I smiled."
