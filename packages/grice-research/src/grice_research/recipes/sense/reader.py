@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 from ctranslate2.specs import ModelSpec
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from grice.errors import ModelFolderError
@@ -82,6 +83,7 @@ def with_first_tokens(checkpoint: Checkpoint, count: int) -> Checkpoint:
         for name, read in checkpoint.tensors.items()
     }
     return checkpoint._replace(
+        config=replace(checkpoint.config, vocab_size=count),
         tensors=tensors,
         tokens=checkpoint.tokens[:count],
         tokenizer=json.dumps(tokenizer, ensure_ascii=False),
