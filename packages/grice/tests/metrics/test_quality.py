@@ -15,16 +15,16 @@ RANKS = {-1: 0, 0: 0, 0.1: 0.125, 0.2: 0.375, 0.4: 0.625, 0.6: 0.75, 1: 1, 2: 1}
 SAID = "I teach maths at a school in Leeds."
 
 
-def test_ranks_are_averaged_and_parts_without_a_value_contribute_nothing():
+def test_low_ranks_decide_and_parts_without_a_value_contribute_nothing():
     assert {value: MADE.rank(value) for value in RANKS} == pytest.approx(RANKS)
     assert msgspec.structs.replace(MADE, ceiling=0.2).rank(0.9) == pytest.approx(0.375)
     parts = [MADE, msgspec.structs.replace(MADE, metric="repetition", weight=3.0)]
     good, silent = Judgement(1.0), Judgement(0.5, "abstained", "no history")
     both = contributions(parts, {"relevance": good, "repetition": Judgement(0.0)})
-    assert both == pytest.approx({"relevance": 0.125, "repetition": -0.375})
-    assert quality_of(both) == pytest.approx(0.25)
+    assert both["repetition"] < -0.4 < 0 < both["relevance"] < 0.1
+    assert quality_of(both) == pytest.approx(1 / (0.25 / 1.05 + 0.75 / 0.05) - 0.05)
     alone = contributions(parts, {"relevance": good, "repetition": silent})
-    assert alone == pytest.approx({"relevance": 0.125})
+    assert alone == pytest.approx({"relevance": 1 / (0.25 / 1.05 + 0.75 / 0.55) - 0.05 - 0.5})
     assert contributions(parts, {"relevance": silent}) == {}
 
 

@@ -2,7 +2,8 @@
 
 Nothing is scored here. Replies with findings of rules (:mod:`grice.detectors`) come first, those of
 the most precise rule before others, then those of the lowest :mod:`quality
-<grice.metrics.quality>`: that of the run, or the mean rank of those of its parts that were run.
+<grice.metrics.quality>`: that of the run, or the harmonic mean of the ranks of those of its parts
+that were run.
 """
 
 from __future__ import annotations

@@ -16,8 +16,11 @@ from grice.models.protocols import (
     encode_distinct,
 )
 from grice.numeric import np
-from grice.text.content import Stretch, sentences
+from grice.text import cached
+from grice.text.content import Stretch, content_words, sentences
+from grice.text.lexicon import antonym_table, look_up
 from grice.text.tokens import PLAIN_WORDS_AND_NUMBERS
+from grice.text.wordlists import words_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -26,14 +29,19 @@ if TYPE_CHECKING:
 
 HALF = 0.5  # below this value a reply is reported as contradicting
 NEUTRAL = 1.0  # value of a reply without earlier statements of its speaker
-SHIFT = 0.83
+SHIFT = -0.5
 """Of the log odds of the pair that most likely contradicts, since many pairs are compared.
 
-Set so that one in twenty replies that contradict nothing is below one half.
+Set so that one in twenty replies of people is below one half (recipe of the model).
 """
 FEWEST_WORDS = 3  # less ("Yes.", "Thank you.") states nothing
 NEAREST = 4  # earlier sentences that a sentence is compared with, those of the largest cosine
 WORDS = 3  # words shown as evidence
+NEGATIONS = words_of("not no never none nobody nothing nowhere neither nor without cannot hardly")
+NUMBERS = words_of(
+    "two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty hundred "
+    "thousand once twice half"
+)
 
 
 def _reason_against(response: Response) -> str | None:
@@ -46,7 +54,7 @@ def _reason_against(response: Response) -> str | None:
 
 @metric(
     "contradiction",
-    version="2",
+    version="3",
     summary="Is this reply consistent with its speaker's earlier turns?",
     judges="response",
     models={"encoder": "builtin:encoder", "model": "builtin:contradiction"},
@@ -70,9 +78,11 @@ def contradiction(
 
     Every sentence of the reply that states something is compared with those of the speaker's
     earlier sentences that are nearest to it by the cosine of their vectors, and the pair that most
-    likely contradicts decides. A model of entailment gives the probability of its label
-    ``contradiction``. The evidence is the earlier turn, the two sentences, and, for a
-    reported contradiction, the words that contribute most to it.
+    likely contradicts decides. The probability of the shipped classifier counts half unless the
+    two share half of their content words and differ in a negation, in numbers or in words of
+    opposite meaning. A model of entailment gives the probability of its label ``contradiction``.
+    The evidence is the earlier turn, the two sentences, and, for a reported contradiction, the
+    words that contribute most to it.
 
     When to use it:
         To find replies that say the opposite of an earlier turn: negations, antonyms, other
@@ -87,7 +97,10 @@ def contradiction(
         pairs = [Pair((left,), right) for left, right in texts]
         if isinstance(model, EntailmentClassifier):
             return iter(model.label_chances("contradiction", pairs))
-        return map(_shifted, model.classify(pairs))
+        return (
+            _shifted(chance) if in_conflict(pair.left[0], pair.right) else _shifted(chance) / 2
+            for pair, chance in zip(pairs, model.classify(pairs), strict=True)
+        )
 
     compared = _compared(responses, encoder)
     values = chances((two.before.text, two.now.text) for every in compared for two in every)
@@ -142,6 +155,63 @@ def _compared(responses: Sequence[Response], encoder: Encoder) -> list[list[_Two
             ]
         )
     return compared
+
+
+class _Terms(NamedTuple):
+    """Lemmas of a sentence's content words, its numbers and names, and whether it is negated."""
+
+    words: frozenset[str]
+    numbers: frozenset[str]
+    names: frozenset[str]
+    negated: bool
+
+
+@cached
+def _terms(text: str) -> _Terms:
+    first, *others = [word[0] for word in PLAIN_WORDS_AND_NUMBERS.finditer(text)] or [""]
+    every = {word.lower() for word in (first, *others)} - {""}
+    numbers = {word for word in every if word[0].isdigit() or word in NUMBERS}
+    words = {word.text for word in content_words(text)} - numbers - NEGATIONS
+    negated = not every.isdisjoint(NEGATIONS) or any(w.endswith(("n't", "n’t")) for w in every)
+    names = {word.lower() for word in others if word[0].isupper()} & words
+    return _Terms(
+        frozenset(map(_lemma, words)), frozenset(numbers), frozenset(map(_lemma, names)), negated
+    )
+
+
+def _lemma(word: str) -> str:
+    known = look_up(word)
+    if known.lemmas:
+        return known.lemmas[0]
+    return word[:-1] if word.endswith("s") and look_up(word[:-1]).readings else word
+
+
+def in_conflict(before: str, now: str) -> bool:
+    """Return whether two sentences on one subject differ in a negation, number or opposite.
+
+    >>> in_conflict("I have two dogs.", "I do not have any dogs.")
+    True
+    >>> in_conflict("It does. Only bleach would end it.", "Yes, the juice of two lemons.")
+    False
+    """
+    first, second = _terms(before), _terms(now)
+    shared = first.words & second.words
+    if first.names - second.words and second.names - first.words:  # of other subjects
+        return False
+    if not shared or 2 * len(shared) < min(len(first.words), len(second.words)):
+        return False
+    others = first.numbers - second.numbers and second.numbers - first.numbers
+    alike = len(shared) > 1 or first.words == second.words
+    return (
+        first.negated != second.negated
+        or bool(alike and others)
+        or any(_opposites(word) & second.words for word in first.words - shared)
+    )
+
+
+@cached
+def _opposites(word: str) -> frozenset[str]:
+    return frozenset(" ".join(antonym_table().get((word, kind), "") for kind in "nvar").split())
 
 
 def _shifted(chance: float) -> float:

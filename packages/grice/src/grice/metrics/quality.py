@@ -1,4 +1,4 @@
-"""Overall quality of a reply: the mean rank of a few metrics among replies of people."""
+"""Overall quality of a reply: the harmonic mean rank of a few metrics among people's replies."""
 
 from __future__ import annotations
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     Judged: TypeAlias = Mapping[str, Judgement] | Mapping[str, Score]  # by metric
 
 NEUTRAL = 0.5
+OFFSET = 0.05
+"""Added to a rank before the harmonic mean: the lowest ranks of a part count about alike."""
 LOW = 0.5  # from this value on, a metric reports no flaw
 NO_FLAW = "no specific flaw"
 VERBATIM = 0.01  # a repetition at or below this value is named before any other part
@@ -37,23 +39,24 @@ PARTS = {
 
 @metric(
     "quality",
-    version="1",
+    version="2",
     summary="How good is this reply overall?",
     judges="response",
     models={"model": "builtin:quality-small"},
     protocols={"model": JoinedMetrics},
-    source="Our own: the mean of ranks, with equal weights.",
+    source="Our own: the harmonic mean of ranks, with equal weights.",
     neutral=NEUTRAL,
     example=Example(["What do you do for a living?", "I teach maths at a school."], 0.5, 1.0),
 )
 def quality(responses: Sequence[Response], *, model: JoinedMetrics) -> Iterator[Judgement]:
-    """Return the mean rank of a reply by a few metrics, among replies of people.
+    """Return the harmonic mean of the ranks of a reply by a few metrics, among people's replies.
 
     The value of each metric is replaced by the share of people's replies, in conversations that
     nothing was trained on, with a lower one: a quality does not depend on the other replies of a
-    run. The ranks are averaged; a metric that abstains counts as one half, and if all do, the
-    quality abstains. The evidence is the value of each part with its contribution, then the
-    evidence of the part that lowers the quality most, whose reason is that of the quality.
+    run. The harmonic mean is near to the lowest rank: one flaw makes a reply bad. A metric that
+    abstains counts as one half, and if all do, the quality abstains. The evidence is the value of
+    each part with its contribution, then the evidence of the part that lowers the quality most,
+    whose reason is that of the quality.
 
     When to use it:
         To put replies in an order: which to look at first, which of two systems is better.
@@ -73,7 +76,8 @@ def quality(responses: Sequence[Response], *, model: JoinedMetrics) -> Iterator[
 def contributions(parts: Sequence[Part], judged: Judged) -> dict[str, float]:
     """Return the contribution of each part with a value; one half and their sum is the quality.
 
-    A part without a score of status ``ok`` contributes nothing.
+    A part without a score of status ``ok`` contributes nothing. The change of the harmonic mean
+    from one half is divided among the parts as the change of the mean reciprocal is.
     """
     values = {
         name: each.value
@@ -81,11 +85,14 @@ def contributions(parts: Sequence[Part], judged: Judged) -> dict[str, float]:
         if each.status == "ok" and each.value is not None
     }
     total = math.fsum(part.weight for part in parts)
-    return {
-        part.metric: part.weight / total * (part.rank(values[part.metric]) - NEUTRAL)
+    neutral = 1 / (NEUTRAL + OFFSET)
+    gains = {
+        part.metric: part.weight / total * (neutral - 1 / (part.rank(value) + OFFSET))
         for part in parts
-        if part.metric in values
+        if (value := values.get(part.metric)) is not None
     }
+    slope = 1 / (neutral * (neutral - math.fsum(gains.values())))
+    return {name: gain * slope for name, gain in gains.items()}
 
 
 def quality_of(effects: Mapping[str, float]) -> float:

@@ -29,7 +29,7 @@ SUREST = 1e-7
 
 @metric(
     "sensibleness",
-    version="2",
+    version="3",
     summary="Does this reply make sense here?",
     judges="response",
     models={"model": "builtin:sense-small"},

@@ -18,7 +18,7 @@ FILE = "parts.json"
 
 
 class Part(msgspec.Struct, frozen=True):
-    """A metric of the mean, with the distribution of its values on the reference replies."""
+    """A metric that is joined, with the distribution of its values on the reference replies."""
 
     metric: str
     weight: float

@@ -16,7 +16,8 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 import numpy as np
 
-from grice.metrics.quality import PARTS
+from grice.data import Judgement
+from grice.metrics.quality import PARTS, contributions, quality_of
 from grice.models.joined import FILE, Part
 from grice.models.loader import ModelLoader
 from grice.scoring.api import named_preset
@@ -33,9 +34,9 @@ from grice_research.roc import review_lifts, roc_areas
 
 COSINE = "cosine_last_turn"
 CHOSEN = {
-    "small": ("sensibleness", "relevance", "contradiction", "repetition"),
-    "medium": ("sensibleness", "relevance", "contradiction", "repetition", "likelihood"),
-    "large": ("sensibleness", "relevance", "contradiction", "repetition"),
+    "small": ("sensibleness", "relevance", "repetition"),
+    "medium": ("sensibleness", "relevance", "repetition", "likelihood"),
+    "large": ("sensibleness", "relevance", "repetition"),
 }
 """The parts by preset; the README of the recipe says why."""
 CEILINGS = {"contradiction": 0.5, "repetition": 0.05}
@@ -79,11 +80,16 @@ def part_of(metric: str, values: Floats, preset: str) -> Part:
 
 def joined(parts: Sequence[Part], columns: Mapping[str, Floats]) -> Floats:
     """Return the quality of each turn; a part without a value counts as one half."""
-    ranks = [
-        [0.5 if np.isnan(v) else part.rank(float(v)) for v in columns[part.metric]]
-        for part in parts
-    ]
-    return np.mean(ranks, axis=0)
+    rows = zip(*(columns[part.metric] for part in parts), strict=True)
+    named = (
+        {
+            part.metric: Judgement(float(v))
+            for part, v in zip(parts, row, strict=True)
+            if not np.isnan(v)
+        }
+        for row in rows
+    )
+    return np.array([quality_of(contributions(parts, judged)) for judged in named])
 
 
 def figures_of(
