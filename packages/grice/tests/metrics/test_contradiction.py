@@ -26,9 +26,10 @@ def test_the_opposite_of_what_was_said_is_below_one_half(judged, before, against
     (DOGS, "My dogs are in the garden."),
     ("I have never been to Spain.", "I would like to see Spain."),
     ("I like tea a lot.", "I do not have any dogs."),
+    ("It does. Only steel wool and bleach would end it.", "Yes, the juice of two lemons."),
 ])  # fmt: skip
 def test_what_goes_with_it_is_above_one_half(judged, before, beside):
-    score = judged(before, "Oh, I see.", beside)
+    score = judged(before, "I do not have any dogs. I hate Spain.", beside)
     assert score.value > 0.5
     chance = f"(probability {1 - score.value:.2f}, threshold 0.50)"
     assert score.reason == f"no clear contradiction of turn 0 {chance}"
@@ -48,11 +49,6 @@ def test_the_evidence_points_at_both_turns_and_at_the_words(judged):
     assert spans.pop("earlier span") == DOGS
     assert "not" in spans.values()
     assert score.reason.startswith("contradicts turn 2 ")
-
-
-def test_what_the_partner_said_is_not_compared(judged):
-    score = judged("I like tea a lot.", DOGS, "I do not have any dogs.")
-    assert (score.status, score.value > 0.5) == ("ok", True)
 
 
 def test_where_nothing_was_stated_before_it_abstains(judged):

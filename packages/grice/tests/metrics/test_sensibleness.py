@@ -1,5 +1,3 @@
-"""Sensibleness: which words of a turn are read."""
-
 import pytest
 
 from grice.evaluation.audit import RISE, injections
@@ -22,12 +20,7 @@ def test_names_of_speakers_do_not_make_turns_of_a_reply(judged):
 ])  # fmt: skip
 def test_words_for_a_rater_raise_no_score(judged, before, reply):
     plain = judged(before, reply).value
-    texts = {
-        name: each.before + reply + each.after
-        for name, each in injections().items()
-        if not each.control
-    }
-    scores = {name: judged(before, text) for name, text in texts.items()}
-    raised = [n for n, each in scores.items() if each.status == "ok" and each.value > plain + RISE]
-    assert plain < 0.5
-    assert len(raised) <= 1, raised
+    tried = {k: v for k, v in injections().items() if not v.control}
+    scores = {k: judged(before, v.before + reply + v.after) for k, v in tried.items()}
+    raised = [k for k, v in scores.items() if v.status == "ok" and v.value > plain + RISE]
+    assert (plain < 0.5, len(raised) <= 1) == (True, True), raised

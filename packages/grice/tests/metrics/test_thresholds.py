@@ -115,7 +115,7 @@ def kettles(reply, turn, sentence):
     ("responsiveness", [WORK, "I paint walls."], Model(0.1, **{WORK: 1}), odds(0.33, -0.5, -0.95)),
     ("responsiveness", [WHICH, "Blue paint."], Model(0.2, **{WHICH: 1}), odds(0.66, -0.95)),
     ("fluency", ["Hi.", "one two ten."], Model([3.0, 0.0]), odds(-2.09 * 1.5, 0.71)),
-    ("contradiction", [*DOGS, "I have cats."], Model(0.4), odds(math.log(1.5), -0.83)),
+    ("contradiction", [*DOGS, "I have no dogs."], Model(0.4), odds(math.log(1.5), 0.5)),
     ("likelihood", ["Hi.", "one"], Model([-2.5, -4.0]), odds(-0.083 * 2.5, 0.233 * 1.5, 0.5)),
 ])  # fmt: skip
 def test_a_value_is_the_weighted_sum(name, texts, model, value):
@@ -137,7 +137,8 @@ def words(name, *models):
     ("responsiveness", [WORK, "I work at home."], [Model(c, **{WORK: 1}) for c in (0.13, 0.14)],
      ["does not answer", "answers"]),
     (*words("fluency", Model([0.335]), Model([0.345])), ["mean", "unexpected"]),
-    ("contradiction", [*DOGS, "I have cats."], [Model(0.3), Model(0.31)], ["no clear", "contra"]),
+    ("contradiction", [*DOGS, "I have no dogs."], [Model(0.62), Model(0.63)],
+     ["no clear", "contra"]),
     ("contradiction", [*DOGS, "I sleep."], [Model()], ["the reply contains no"]),
     ("fluency", ["Hi.", "Yes, sure."], [Model([1.0])], ["fewer than 3"]),
     (*words("likelihood", Model([-5.7, -5.6]), Model([-5.8, -5.7])), ["mean", "less"]),
