@@ -17,9 +17,8 @@ def test_figures_stand_beside_the_cosine_the_worst_source_first():
         "relevance": np.array([0.2, 1, np.nan]),
         "repetition": np.array([0.6, *[np.nan] * 2]),
     }
-    both = 1 / ((1 / 0.25 + 1 / 0.65) / 2) - 0.05
-    alone = 1 / ((1 / 1.05 + 1 / 0.55) / 2) - 0.05
-    assert joined(parts, columns) == pytest.approx([both, alone, 0.5])
+    means = 2 / (1 / 0.25 + 1 / 0.65) - 0.05, 2 / (1 / 1.05 + 1 / 0.55) - 0.05
+    assert joined(parts, columns) == pytest.approx([*means, 0.5])
     assert {turn.group for turn in sample(MARKED, 10)} == {"group 7", "group 8"}
     good, bad = np.array([1 - turn.flawed for turn in MARKED]), np.zeros(len(MARKED))
     others = [turn._replace(corpus="convai2017") for turn in MARKED]

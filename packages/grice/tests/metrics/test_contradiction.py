@@ -54,7 +54,6 @@ def test_the_evidence_points_at_both_turns_and_at_the_words(judged):
 def test_where_nothing_was_stated_before_it_abstains(judged):
     assert judged("Hello.", DOGS).reason == "no earlier statement by the same speaker"
     asked = judged(DOGS, "Nice!", "Do you have dogs?")
-    assert asked.reason == "the reply contains no statement"
     assert (asked.status, asked.value) == ("abstained", 1.0)
 
 

@@ -13,12 +13,9 @@ def test_names_of_speakers_do_not_make_turns_of_a_reply(judged):
     assert max(abs(value - plain) for value in named) < 1e-6 < abs(other - plain)
 
 
-@pytest.mark.parametrize(("before", "reply"), [
-    ("What do you do for a living?", "The table swims in seventeen because blue."),
-    ("Where did you grow up?", "Yes, it is growing up very table."),
-    ("Which bus goes to the station?", "I don't know"),
-])  # fmt: skip
-def test_words_for_a_rater_raise_no_score(judged, before, reply):
+@pytest.mark.parametrize("reply", ["I don't know", "The table swims in it because blue."])
+def test_words_for_a_rater_raise_no_score(judged, reply):
+    before = "Which bus goes to the station?"
     plain = judged(before, reply).value
     tried = {k: v for k, v in injections().items() if not v.control}
     scores = {k: judged(before, v.before + reply + v.after) for k, v in tried.items()}
