@@ -28,10 +28,6 @@ def test_a_reply_that_cannot_be_damaged_so_is_left():
 
 def test_a_window_asks_for_its_judged_replies_and_each_label_has_all_flaws():
     window = Window("people", tuple(TURNS), ((2, "people"), (4, "dull")))
-    assert [(each.text, len(each.history)) for each in window.responses()] == [
-        (TURNS[2], 2),
-        (TURNS[4], 4),
-    ]
-    found = labels()
-    assert found
-    assert {len(odds) for window in found.values() for odds in window} == {len(FLAWS)}
+    read = [(each.text, len(each.history)) for each in window.responses()]
+    assert read == [(TURNS[2], 2), (TURNS[4], 4)]
+    assert {len(odds) for found in labels().values() for odds in found} == {len(FLAWS)}

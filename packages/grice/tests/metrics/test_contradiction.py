@@ -13,26 +13,20 @@ METRIC = "contradiction"
 DOGS = "I have two dogs."
 
 
-@pytest.mark.parametrize(("before", "against"), [
-    (DOGS, "I do not have any dogs."), ("I have never been to Spain.", "I have been to Spain."),
-    ("My house is very big.", "My house is very small."),
-    ("The shop is closed today.", "The shop is open today."),
+@pytest.mark.parametrize(("before", "reply", "against"), [
+    (DOGS, "I do not have any dogs.", True), (DOGS, "My dogs are in the garden.", False),
+    ("I have never been to Spain.", "I have been to Spain.", True),
+    ("I have never been to Spain.", "I would like to see Spain.", False),
+    ("My house is very big.", "My house is very small.", True),
+    ("The shop is closed today.", "The shop is open today.", True),
+    ("I like tea a lot.", "I do not have any dogs.", False),
+    ("It does. Only steel wool and bleach would end it.", "Yes, the juice of lemons.", False),
 ])  # fmt: skip
-def test_the_opposite_of_what_was_said_is_below_one_half(judged, before, against):
-    assert judged(before, "Oh, I see.", against).value < 0.5
-
-
-@pytest.mark.parametrize(("before", "beside"), [
-    (DOGS, "My dogs are in the garden."),
-    ("I have never been to Spain.", "I would like to see Spain."),
-    ("I like tea a lot.", "I do not have any dogs."),
-    ("It does. Only steel wool and bleach would end it.", "Yes, the juice of two lemons."),
-])  # fmt: skip
-def test_what_goes_with_it_is_above_one_half(judged, before, beside):
-    score = judged(before, "I do not have any dogs. I hate Spain.", beside)
-    assert score.value > 0.5
-    chance = f"(probability {1 - score.value:.2f}, threshold 0.50)"
-    assert score.reason == f"no clear contradiction of turn 0 {chance}"
+def test_the_opposite_of_what_the_speaker_said_is_below_one_half(judged, before, reply, against):
+    score = judged(before, "I do not have any dogs. I hate Spain.", reply)
+    assert (score.value < 0.5) == against
+    assert score.reason.startswith("contradicts" if against else "no clear")
+    assert f"(probability {1 - score.value:.2f}" in score.reason
 
 
 def test_the_evidence_points_at_both_turns_and_at_the_words(judged):
@@ -51,16 +45,10 @@ def test_the_evidence_points_at_both_turns_and_at_the_words(judged):
     assert score.reason.startswith("contradicts turn 2 ")
 
 
-def test_where_nothing_was_stated_before_it_abstains(judged):
-    assert judged("Hello.", DOGS).reason == "no earlier statement by the same speaker"
-    asked = judged(DOGS, "Nice!", "Do you have dogs?")
-    assert (asked.status, asked.value) == ("abstained", 1.0)
-
-
 def test_a_conversation_of_thousands_of_turns_is_judged(grader):
     texts = [f"I have {n} sheep and they all eat grass." for n in range(20)] * 100
     turns = tuple(Turn("AB"[i % 2], text) for i, text in enumerate(texts))
-    scores = list(grader.score(Conversation("long", turns, targets=(1998, 1999))))
+    scores = grader.score(Conversation("long", turns, targets=(1998, 1999)))
     assert {score.status for score in scores} == {"ok"}
 
 

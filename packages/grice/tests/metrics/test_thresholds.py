@@ -140,6 +140,7 @@ def words(name, *models):
     ("contradiction", [*DOGS, "I have no dogs."], [Model(0.62), Model(0.63)],
      ["no clear", "contra"]),
     ("contradiction", [*DOGS, "I sleep."], [Model()], ["the reply contains no"]),
+    ("contradiction", ["Hello.", DOGS[0]], [Model()], ["no earlier statement"]),
     ("fluency", ["Hi.", "Yes, sure."], [Model([1.0])], ["fewer than 3"]),
     (*words("likelihood", Model([-5.7, -5.6]), Model([-5.8, -5.7])), ["mean", "less"]),
     (*words("likelihood", Model([-1.0, -1.0]), Model([-1.0, -1.1])), ["mean", "the others"]),
