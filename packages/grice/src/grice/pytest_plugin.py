@@ -12,15 +12,13 @@ Metrics are loaded once per session.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Unpack
 
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
-    from typing import Unpack
-
     from grice.data import Conversation, Score
     from grice.detectors.check import Check
     from grice.evaluation.gate import GateResult

@@ -6,19 +6,13 @@ cases a rule reports nothing. ``T`` rules need only the text of one reply.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
 
-from grice.data import Finding, Span
+from grice.data import Conversation, Finding, Span
 from grice.detectors import agents, dialogue, language, privacy, scored, text, tone, user
-from grice.detectors.conversation import Background, Reply
+from grice.detectors.conversation import Background, Flaw, Reply
 from grice.detectors.rules import Rule
 from grice.errors import excerpt
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from grice.data import Conversation
-    from grice.detectors.conversation import Flaw
 
 __all__ = [
     "ALL",

@@ -3,29 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
 
 import grice
-from grice.data import Finding
+from grice.data import Conversation, Finding, Json
 from grice.detectors import ALL, find_flaws
-from grice.detectors.rules import selected
+from grice.detectors.rules import Rule, selected
 from grice.errors import InputError, RecordError, os_reason, plural
 from grice.readers import read
-from grice.scoring.api import conversations_of
+from grice.scoring.api import Source, conversations_of
 from grice.scoring.loaded import judged_turns
 from grice.tables import Records
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-
-    from grice.data import Conversation, Json
-    from grice.detectors.rules import Rule
-    from grice.scoring.api import Source
 
 NEARLY_ALL, FEWEST = 0.8, 10
 """Share of all replies, and their number, from which on a finding is listed once."""

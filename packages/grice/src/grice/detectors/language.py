@@ -8,17 +8,13 @@ for "Ok lol"; this rule needs an uncertain result there.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple
 
-from grice.detectors.conversation import Flaw
+from grice.detectors.conversation import Flaw, Reply
 from grice.text.language import ENGLISH, language_of, scripts, words_in
 from grice.text.language import READ as LANGUAGE_READ
 from grice.text.tokens import SHORT_FORMS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from grice.detectors.conversation import Reply
 
 LEARNING = re.compile(
     r"\b(?:english|french|german|spanish|italian|portuguese|dutch|polish|russian|chinese|mandarin|"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from importlib import resources
 from statistics import fmean, pstdev
 from time import perf_counter
@@ -11,24 +12,28 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec.structs import replace
 
-from grice.data import Conversation, Turn
+from grice.data import Conversation, Score, Turn
 from grice.errors import InputError
-from grice.metrics.judges import ASPECTS, MODEL, Preference, item_data, prefer, rate, talk_data
+from grice.metrics.judges import (
+    ASPECTS,
+    MODEL,
+    Aspect,
+    Preference,
+    item_data,
+    prefer,
+    rate,
+    talk_data,
+)
 from grice.models.endpoint import Usage
 from grice.models.protocols import Chat
-from grice.scoring.loaded import responses
+from grice.scoring.loaded import LoadedMetric, responses
 from grice.stats.comparison import compare_correlations, mean, proportion
 from grice.stats.correlations import correlation
 from grice.stats.estimate import Estimate
 from grice.tables import with_interval
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from grice.data import Score
-    from grice.metrics.judges import Aspect
     from grice.scoring.api import Grader
-    from grice.scoring.loaded import LoadedMetric
 
 INJECTED = 20  # replies with each injection: those with the lowest ratings
 RISE = 0.1  # least change of a score that counts as raised

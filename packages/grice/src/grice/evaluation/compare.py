@@ -6,17 +6,34 @@ replies with findings.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Sequence
+from typing import TypeAlias
 
 import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from grice.data import Conversation, FeatureEvidence, Score, TripleEvidence, TurnEvidence
+from grice.data import (
+    Conversation,
+    Evidence,
+    FeatureEvidence,
+    Finding,
+    Score,
+    Triple,
+    TripleEvidence,
+    TurnEvidence,
+)
 from grice.detectors import ALL
 from grice.detectors.rules import selected
 from grice.errors import InputError, plural
-from grice.evaluation.rates import ANY, check_log, holds_conversations, missing_in, rate_tables
+from grice.evaluation.rates import (
+    ANY,
+    CheckedLog,
+    check_log,
+    holds_conversations,
+    missing_in,
+    rate_tables,
+)
 from grice.evaluation.scores import read_scores
 from grice.evaluation.table import (
     STATUSES,
@@ -39,12 +56,6 @@ from grice.stats.comparison import (
     verdict,
 )
 from grice.stats.estimate import FEW, Estimate
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from grice.data import Evidence, Finding, Triple
-    from grice.evaluation.rates import CheckedLog
 
 ITEMS, CHANGES = 3, 5
 """Number of changed items shown per conversation, and of changes of evidence per item."""

@@ -10,24 +10,19 @@ import hashlib
 import math
 import os
 import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
 
-from grice.data import Conversation
+from grice.data import Conversation, Json
 from grice.errors import InputError, RecordError, did_you_mean
 from grice.readers import read
 from grice.readers.table import Header
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-
-    from grice.data import Json
-
 
 Level: TypeAlias = Literal["turn", "dialogue"]
 VARIABLE = "GRICE_DATA"

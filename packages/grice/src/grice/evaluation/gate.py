@@ -10,6 +10,7 @@ no score differs from the baseline, and a share of findings where there is none.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
@@ -20,18 +21,15 @@ from grice.detectors import ALL
 from grice.detectors.rules import selected
 from grice.errors import InputError, plural
 from grice.evaluation.rates import ANY, check_log, holds_conversations
-from grice.evaluation.table import Ids, metric_range, read_table, table_of
+from grice.evaluation.table import Ids, MetricScores, ScoreTable, metric_range, read_table, table_of
 from grice.stats.comparison import mean, proportion
 from grice.stats.estimate import FEW, Bounds, Estimate
 from grice.tables import with_interval
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
     from numpy.typing import NDArray
 
     from grice.data import Finding, Score, Status
-    from grice.evaluation.table import MetricScores, ScoreTable
 
 Verdict: TypeAlias = Literal["passed", "failed", "uncertain"]
 MATCHED = 0.8  # least share of scores that both files have, for a drop to be decided

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import cache
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias, TypeVar
 
 import msgspec
 import numpy as np
 
 from grice.errors import InputError, plural
-from grice.evaluation.datasets import RatedSet, data_folder, load_rated, wanted_sets
-from grice.evaluation.table import read_table, score_table
+from grice.evaluation.datasets import (
+    Item,
+    Level,
+    Rated,
+    RatedSet,
+    data_folder,
+    load_rated,
+    wanted_sets,
+)
+from grice.evaluation.table import Column, ScoreTable, read_table, score_table
+from grice.scoring.api import Grader
 from grice.scoring.api import load as load_metrics
 from grice.stats import (
     ceiling,
@@ -28,12 +39,6 @@ from grice.stats.estimate import Estimate
 from grice.text.tokens import WORDS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-    from pathlib import Path
-
-    from grice.evaluation.datasets import Item, Level, Rated
-    from grice.evaluation.table import Column, ScoreTable
-    from grice.scoring.api import Grader
     from grice.stats.comparison import Comparison, Ranking
     from grice.stats.correlations import Kind
 

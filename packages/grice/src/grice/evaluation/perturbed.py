@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
@@ -13,14 +14,11 @@ from grice.errors import InputError
 from grice.evaluation.compare import worded
 from grice.evaluation.table import score_table
 from grice.knowledge.store import StoredKnowledge
-from grice.perturb import perturb, with_texts
+from grice.perturb import Material, Perturbation, perturb, with_texts
 from grice.stats.comparison import proportion
 from grice.stats.estimate import Estimate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from grice.perturb import Material, Perturbation
     from grice.scoring.api import Grader
     from grice.scoring.loaded import LoadedMetric
 

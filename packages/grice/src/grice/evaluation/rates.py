@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,16 +14,13 @@ import grice
 from grice.detectors import ALL, find_flaws
 from grice.errors import InputError, RecordError
 from grice.evaluation.scores import read_score_lines
-from grice.evaluation.table import FINDING, MetricScores, ScoreTable
+from grice.evaluation.table import FINDING, Ids, MetricScores, ScoreTable
 from grice.readers import read
 from grice.scoring.loaded import judged_turns
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
     from grice.data import Finding
     from grice.detectors.rules import Rule
-    from grice.evaluation.table import Ids
     from grice.stats.inputs import Integers
 
 ANY = "any rule"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 import numpy as np
@@ -29,9 +30,6 @@ from grice.stats.correlations import correlation
 from grice.stats.estimate import FEW, Bounds, Estimate
 from grice.stats.inference import HumanScale, fit_human_scale, prediction_powered_mean
 from grice.stats.inputs import Floats, Integers
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 UNLIKE = 0.999  # confidence level of the warning that the rated items are no random sample
 UNBOUNDED = 50

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -15,9 +17,6 @@ from grice.readers.roles import ASSISTANT, USER, role_of
 from grice.scoring.blended import RULES, Rule, combined
 
 if TYPE_CHECKING:
-    from collections import Counter
-    from collections.abc import Collection, Iterable, Iterator, Sequence
-
     from grice.scoring.api import Scorer
 
 FIELD = "candidates"  # field of a record that holds the candidates

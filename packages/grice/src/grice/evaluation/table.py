@@ -9,24 +9,21 @@ from __future__ import annotations
 import math
 from array import array
 from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from grice.data import Status
+from grice.data import Conversation, Score, Status
 from grice.errors import InputError, MetricError, did_you_mean
-from grice.evaluation.scores import read_score_lines
+from grice.evaluation.scores import ScoreLine, read_score_lines
 from grice.progress import track
 from grice.stats.inputs import Floats, Integers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
     from numpy.typing import NDArray
 
-    from grice.data import Conversation, Score
     from grice.evaluation.datasets import Rated
-    from grice.evaluation.scores import ScoreLine
     from grice.scoring.api import Grader
     from grice.stats.estimate import Bounds
 

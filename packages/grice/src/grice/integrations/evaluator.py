@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from grice.errors import InputError, RecordError, plural
 from grice.evaluation.scores import read_scores
 from grice.readers import from_logs, from_messages
-from grice.scoring import load
+from grice.scoring import Grader, load
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-
     from grice.data import Conversation, Score
-    from grice.scoring import Grader
 
 METRICS = "relevance,repetition"  # the default metrics for single replies
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from pathlib import Path
+from typing import Any, Literal
 
 from grice.integrations.evaluator import scores_to_write
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def write_scores(

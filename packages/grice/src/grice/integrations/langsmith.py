@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from grice.errors import InputError
 from grice.integrations.evaluator import METRICS, Evaluator
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def grice_evaluator(

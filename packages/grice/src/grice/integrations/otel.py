@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from grice.integrations.evaluator import of_library
@@ -10,8 +11,6 @@ with of_library("opentelemetry-api", "1.45.2"):
     from opentelemetry._logs import LogRecord, get_logger
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from grice.data import Score
 
 EVENT = "gen_ai.evaluation.result"

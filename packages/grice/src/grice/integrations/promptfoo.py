@@ -12,18 +12,14 @@ assert:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from grice.detectors.check import check
 from grice.errors import GriceError
-from grice.integrations.evaluator import METRICS, Evaluator
+from grice.integrations.evaluator import METRICS, Evaluation, Evaluator
 from grice.readers import from_messages
 from grice.report.findings import explained
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from grice.integrations.evaluator import Evaluation
 
 HISTORY = ("messages", "history", "conversation", "_conversation")
 """Variables of a test that contain the conversation history."""

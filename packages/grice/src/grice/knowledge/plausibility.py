@@ -5,6 +5,8 @@ It is fitted so that a known tail scores above the tails of other heads.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
@@ -13,18 +15,14 @@ import numpy as np
 from grice.errors import InputError, ModelFolderError, did_you_mean
 from grice.files import writing
 from grice.knowledge.schema import head_text, load_schema, tail_text
-from grice.models.loader import Settings, model_type
+from grice.models.loader import ModelLoader, Settings, model_type
 from grice.models.mlp import Columns
 from grice.models.protocols import Encoder, encode_distinct
 from grice.numeric import sigmoid
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
     from grice.data import KnownTail, Triple
     from grice.models.folder import ModelFolder
-    from grice.models.loader import ModelLoader
     from grice.numeric import Array
 
 ROWS = 256  # triples whose features are held at once

@@ -11,21 +11,28 @@ language model reads the reply as a whole.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from msgspec.structs import replace
 
-from grice.data import Evidence, FeatureEvidence, Judgement, Span, Triple, TripleEvidence
+from grice.data import (
+    Evidence,
+    FeatureEvidence,
+    Judgement,
+    KnownTail,
+    Response,
+    Span,
+    Triple,
+    TripleEvidence,
+)
 from grice.knowledge.schema import head_text, load_schema, tail_text
 from grice.metrics.common import unscorable_reply
-from grice.metrics.declaration import Example, metric
+from grice.metrics.declaration import Count, Example, Fraction, metric
 from grice.models.protocols import Encoder, FlawModel, encode_distinct
 from grice.numeric import sigmoid, unit_cosine
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from grice.data import KnownTail, Response
     from grice.knowledge.events import Place
     from grice.knowledge.extraction import (
         ContextResponse,
@@ -36,7 +43,6 @@ if TYPE_CHECKING:
     )
     from grice.knowledge.plausibility import TripleHead
     from grice.knowledge.store import KnowledgeBase
-    from grice.metrics.declaration import Count, Fraction
 
 NEUTRAL = 0.5  # also ACCENT's score of a reply without a triple
 NOT_WHOLE = "no related events in whole clauses about people"

@@ -8,21 +8,19 @@ the turn before and of the reply, and the answer of a base classifier, if any.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from grice.data import FeatureEvidence
 from grice.errors import ModelFolderError
-from grice.models.loader import Settings, model_type
+from grice.models.loader import ModelLoader, Settings, model_type
 from grice.models.mlp import Mlp
 from grice.models.protocols import Encoder, Pair, PairClassifier, check_width, encode_distinct
 from grice.numeric import logit, np, sigmoid
 from grice.text.tokens import WORDS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from grice.models.folder import ModelFolder
-    from grice.models.loader import ModelLoader
     from grice.numeric import Array, Floats
 
 NEUTRAL = 0.5  # the answer where the turn before or the reply holds no word

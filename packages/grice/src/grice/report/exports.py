@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -19,9 +21,6 @@ from grice.report.svg import WIDTH
 from grice.tables import bracketed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
     from grice.evaluation.compare import CompareResult
     from grice.evaluation.gate import GateResult
     from grice.evaluation.meta import Block

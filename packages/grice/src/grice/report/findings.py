@@ -6,18 +6,16 @@ All texts of logs are escaped by the rules of each form, and unprintable charact
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from itertools import groupby
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from grice.data import to_json
+from grice.data import Finding, to_json
 from grice.errors import excerpt
 from grice.report.html import rendered, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from grice.data import Finding
     from grice.detectors.check import Check, RuleCount
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"

@@ -9,17 +9,15 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Sequence
 from html import escape
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jinja2
 
 from grice.report.svg import Axis, scatter
 from grice.text.markup import as_read
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 PACKAGE = "grice.report"
 TEX = str.maketrans(

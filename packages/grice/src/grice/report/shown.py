@@ -10,20 +10,16 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
-from grice.data import Conversation
+from grice.data import Conversation, Evidence, Finding, Score
 from grice.readers.roles import ASSISTANT, roles_of, unspoken
 from grice.report.findings import explained
 from grice.text.markup import marks, plain_text, thoughts
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from grice.data import Evidence, Finding, Score
 
 EVIDENCE_LIMIT = 24  # pieces of evidence that a score keeps in the page
 EXACT = 2**53  # integers from here on lose digits in a browser, so they are shown as text

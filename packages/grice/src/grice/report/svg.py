@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 BINS = 20  # bins of a histogram, at most 24: a browser keeps the set of a speaker's bins in 31 bits
 HEIGHT = 66.0  # height of the highest bar of a histogram

@@ -9,6 +9,7 @@ import math
 import tempfile
 from array import array
 from collections import Counter
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
@@ -17,28 +18,22 @@ import numpy as np
 
 import grice
 from grice.errors import InputError, RecordError, excerpt, plural
-from grice.evaluation.groups import flawed_replies, groups_of
-from grice.evaluation.ranking import Ranker
+from grice.evaluation.groups import FlawedReply, flawed_replies, groups_of
+from grice.evaluation.ranking import RankedReply, Ranker
 from grice.evaluation.scores import joined, read_score_lines
 from grice.files import cannot_write, destination, writing
 from grice.metrics.declaration import find_metrics
 from grice.report.findings import precision
 from grice.report.html import asset, environment, head
-from grice.report.shown import EVIDENCE_LIMIT, because, shown_line, snippet
+from grice.report.shown import EVIDENCE_LIMIT, Piece, because, shown_line, snippet
 from grice.report.svg import Histogram, number
 from grice.scoring.blended import written_column
-from grice.scoring.summary import SummaryBuilder, notes
+from grice.scoring.summary import MetricSummary, Summary, SummaryBuilder, notes
 from grice.text.markup import as_read
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-
     from grice.data import Conversation, Json, Score
-    from grice.evaluation.groups import FlawedReply
-    from grice.evaluation.ranking import RankedReply
-    from grice.report.shown import Piece
     from grice.scoring.loaded import ScoreColumn
-    from grice.scoring.summary import MetricSummary, Summary
 
 SCRIPTS = ("dom", "markdown", "store", "choice", "evidence", "conversation", "list", "main")
 FIRST, OPEN = 10, 6  # replies to look at first, and those of them that are not folded up

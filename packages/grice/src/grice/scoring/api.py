@@ -47,10 +47,10 @@ if TYPE_CHECKING:
     from grice.models.endpoint import ClientOptions, Usage
     from grice.scoring.blended import Blend
 
-    Options: TypeAlias = dict[str, dict[str, str | int | float]]
-    Talk: TypeAlias = Conversation | Sequence[str] | Sequence[Mapping[str, Any]] | Mapping[str, Any]
-    Frame: TypeAlias = Any  # of pandas, polars or pyarrow
-    Source: TypeAlias = Talk | Iterable[Talk] | str | Path | Frame
+Options: TypeAlias = dict[str, dict[str, str | int | float]]
+Talk: TypeAlias = Conversation | Sequence[str] | Sequence[Mapping[str, Any]] | Mapping[str, Any]
+Frame: TypeAlias = Any  # of pandas, polars or pyarrow
+Source: TypeAlias = Talk | Iterable[Talk] | str | Path | Frame
 
 LARGE = "large"  # name of the preset that finds most
 CONFIG, ENDPOINT, MODEL = "config.toml", "openai:", "model:"

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import hmac
 import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from functools import partial
 from html import escape
 from importlib import resources
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import TYPE_CHECKING, Any, TypeAlias, get_type_hints
 
 import msgspec
 from fastapi import FastAPI, Request, Response
@@ -33,9 +34,6 @@ from grice.serve.bodies import JSON, RETRY, Refused
 from grice.serve.engine import Engine
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
-    from typing import TypeAlias
-
     from grice.scoring.api import Grader
 
     Kind: TypeAlias = type[bodies.Talk]

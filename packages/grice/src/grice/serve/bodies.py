@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
@@ -19,8 +20,6 @@ from grice.readers._formats import kind
 from grice.scoring.blended import Rule
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from grice.serve import Limits
 
 JSON, LONGEST_ID = "application/json", 200

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import defaultdict, deque
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from time import perf_counter
@@ -18,24 +19,18 @@ from traceback import clear_frames
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from msgspec.structs import replace
-from prometheus_client import Counter, Gauge
+from prometheus_client import CollectorRegistry, Counter, Gauge
 
-from grice.data import json_line
+from grice.data import Conversation, Finding, Score, json_line
 from grice.detectors import ALL, find_flaws
 from grice.detectors.rules import selected
 from grice.errors import StoppedError
-from grice.progress import watched
+from grice.progress import Advance, watched
 from grice.scoring.api import Scorer
 from grice.scoring.loaded import judged_turns
 from grice.serve.bodies import RETRY, Refused
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from prometheus_client import CollectorRegistry
-
-    from grice.data import Conversation, Finding, Score
-    from grice.progress import Advance
     from grice.serve import Limits
 
 SHORT = 8_000

@@ -6,6 +6,7 @@ import asyncio
 import os
 import re
 import socket
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
@@ -14,17 +15,14 @@ import h11
 import httpx2
 import uvicorn
 from starlette.datastructures import Headers
-from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from grice.errors import InputError, os_reason
 from grice.serve.bodies import CLOSE, EXAMPLES, Refused
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
-
     from starlette.applications import Starlette
     from starlette.types import ASGIApp, Receive, Scope, Send
-    from uvicorn.protocols.http.h11_impl import RequestResponseCycle
 
     from grice.serve import Limits
 

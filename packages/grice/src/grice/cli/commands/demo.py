@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import webbrowser
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import grice
 from grice.cli.output import Output, one_line
 from grice.errors import InputError, plural
-from grice.tables import Lines, Table
+from grice.tables import Lines, Table, View
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from grice.cli.derive import OutputPath
     from grice.evaluation.ranking import RankedReply, Ranking
-    from grice.tables import View
 
 LOG, PAGE = "support-bot.jsonl", Path("grice-demo.html")
 TITLE = "The log of a shop's support bot, written for this demo"
