@@ -138,13 +138,15 @@ def _block_view(block: Block, *, pairwise: bool = False) -> View:
         about.append(f"one annotator (Spearman) {block.judge.value:.2f}")
     about += [f"baseline: {block.baseline}", "in brackets 95 % intervals"]
     yield Lines(filter(None, ["; ".join(about), block.note]), "dim", longest=LONGEST)
-    columns = ("metric (trivial dim)", "Spearman", "Pearson", "to baseline", "rank", "abst.")
+    columns = ("metric (*: trivial)", "Spearman", "Pearson", "to baseline", "rank", "abst.")
     dim = frozenset(place for place, row in enumerate(block.rows) if row.trivial)
     yield Table(columns, map(_cells, block.rows), dim=dim)
     yield Lines(_notes(block), indent=2, longest=LONGEST)
     rows = [row for row in block.rows if row.confounds and not row.trivial]
     if rows:
         given = (confound.given for confound in rows[0].confounds)
+        legend = "partial Spearman, and the share of the plain one that is left"
+        yield Lines([legend], style="dim", indent=2)
         yield Table(("controlling for", *given), map(_controlled, rows))
     if pairwise and block.comparisons:
         pairs = (
@@ -174,10 +176,11 @@ def _controlled(row: Row) -> tuple[str, ...]:
 
 
 def _cells(row: Row) -> tuple[str, ...]:
+    name = f"{row.metric} *" if row.trivial else row.metric
     if row.spearman is None or row.pearson is None:
-        return (row.metric, "–", "–", "", "", str(row.abstained))
+        return (name, "–", "–", "", "", str(row.abstained))
     return (
-        row.metric,
+        name,
         _figure(row.spearman),
         f"{row.pearson.value:.3f}",
         "" if row.versus is None else f"{row.versus.value:+.3f}{_bounds(row.versus)}",
