@@ -31,8 +31,7 @@ def talk(*texts):
 
 
 def certain_flaws(conversation, turns=None):
-    turns = judged_turns(conversation) if turns is None else turns
-    return find_flaws(conversation, TEXT_RULES, turns)
+    return find_flaws(conversation, TEXT_RULES, turns or judged_turns(conversation))
 
 
 WRITTEN = sorted({item["rule"] for item in ITEMS})

@@ -13,7 +13,7 @@ from grice.errors import InputError
 from grice.evaluation.ranking import Ranker, rank
 
 LOW = {code: rule.measured.low for code, rule in RULES.items() if rule.measured}
-TEXTS = ["Where do you live?", "In Leeds.", "Do you like it?", "In Leeds.", "You said so."]
+TEXTS = ["Where do you live?", "In Leeds.", "Do you like it?", "In Leeds.", "Nice."]
 TALK = Conversation("talk", tuple(Turn("ab"[i % 2], text) for i, text in enumerate(TEXTS)))
 
 
@@ -34,7 +34,7 @@ def test_the_worst_reply_comes_first_with_its_words():
     first, second = ranked(
         scored(1, "relevance", 0.9),
         scored(3, "relevance", 0.5),
-        scored(3, "repetition", 0.01, verbatim, before, reason="repeats turn 1 (cosine 1.00)"),
+        scored(3, "repetition", 0.0, verbatim, before, reason="repeats turn 1 (cosine 1.00)"),
     ).items
     listed = first.rank, first.turn, first.findings[0].code, first.metric
     assert listed == (1, 3, "D314", "repetition")
@@ -81,28 +81,11 @@ def test_findings_of_all_families_come_first_those_of_precise_rules_before_other
     assert result.certain == dict.fromkeys(("T101", "T105", "T108", "U501"), 1)
 
 
-def test_where_there_are_too_many_some_of_each_rule_are_listed():
-    talk, scores = texted(*[""] * 5, *["Click on the"] * 5, "Hello {{name}}!")
-    flaws = [item.findings[0].code for item in ranked(*scores, talk=talk, top=4).items]
-    assert set(flaws) == {"T101", "T105", "T108"}
-
-
-@pytest.mark.parametrize(("plain", "listed"), [(2, 1), (3, 10)])
-def test_a_finding_of_nearly_all_replies_of_a_log_is_listed_once(plain, listed):
-    data = [f'{{"say": {i}}}' for i in range(10)]
-    talk, scores = texted(*data, *["Yes, of course."] * plain)
-    result = ranked(*scores, talk=talk)
-    certain = [item for item in result.items if item.certain]
-    assert len(certain) == listed
-    assert ("as in 9 other replies" in certain[0].reason) is (listed == 1)
-    assert result.certain == {"T102": 10}
-
-
-@pytest.mark.parametrize(("value", "flaw"), [(0.49, ["D312"]), (0.5, [])])
-def test_a_value_that_is_not_low_in_itself_names_no_flaw(value, flaw):
+@pytest.mark.parametrize(("value", "flaw"), [(0.0, ["D312"]), (0.5, [])])
+def test_a_value_that_is_not_very_low_names_no_flaw(value, flaw):
     (item,) = ranked(scored(3, "relevance", value)).items
     assert ([finding.code for finding in item.findings], item.has_flaw) == (flaw, bool(flaw))
-    assert item.effects["relevance"] < 0
+    assert item.effects["relevance"] > 0
     assert item.headline == ("off topic" if item.has_flaw else "no specific flaw")
 
 
@@ -120,7 +103,7 @@ def test_what_is_quoted_has_no_markdown_and_no_traffic_of_tools():
     start = reply.index("the claim")
     spans = [Span(3, start, reply.index("/claim")), Span(3, reply.index("**"), len(reply))]
     verbatim = [FeatureEvidence("repeated span", 1.0, span=span) for span in spans]
-    (item,) = ranked(scored(3, "repetition", 0.01, *verbatim), talk=talk).items
+    (item,) = ranked(scored(3, "repetition", 0.0, *verbatim), talk=talk).items
     assert item.words == ("the claim", "in Leeds.")
     assert item.before == "Where?"
 
@@ -138,15 +121,15 @@ def test_the_quality_of_the_run_decides_with_the_evidence_of_its_strongest_part(
     first, second = result.items
     assert (first.quality, first.headline, first.metric) == (0.3, "repeats itself", "repetition")
     assert (first.reason, first.words) == ("repeats itself", ("In Leeds",))
-    assert first.effects == {"relevance": 0.1, "repetition": -0.3}
+    assert first.effects["repetition"] > first.effects["relevance"] > 0
     assert (second.quality, second.findings, second.metric) == (0.4, (), None)
     assert not result.missing + result.unused
 
 
 @pytest.mark.parametrize(("nonsense", "dull", "flaw"), [
-    (0.1, 0.9, "D316"), (0.7, 0.8, "D311"), (0.9, 0.1, "D311"),
+    (0.1, 0.9, "D316"), (0.79, 0.8, "D311"), (0.9, 0.1, "D311"),
 ])  # fmt: skip
-def test_sense_names_the_flaw_only_where_it_stands_out(nonsense, dull, flaw):
+def test_sense_names_its_most_probable_flaw(nonsense, dull, flaw):
     heads = [FeatureEvidence("nonsense", nonsense), FeatureEvidence("dull", dull)]
     (item,) = ranked(scored(3, "sensibleness", 0.0, *heads, model="sense-small")).items
     assert (item.metric, item.findings[0].code) == ("sensibleness", flaw)
@@ -159,29 +142,40 @@ def test_it_says_what_it_rests_on_and_what_is_missing():
     assert set(used.values()) == {0}
     assert (result.missing, result.unused) == (tuple(used), ())
     for status, value in (("abstained", 0.5), ("failed", None)):
-        silent = scored(3, "contradiction", value, status=status)
+        silent = scored(3, "repetition", value, status=status)
         beside = ranked(scored(3, "relevance", 0.2), silent)
         assert beside.items[0].effects.keys() == {"relevance"}
-        assert beside.parts["contradiction"] == 0
+        assert beside.parts["repetition"] == 0
 
 
-@pytest.mark.parametrize("size", ["small", "medium", "large"])
-def test_ranks_are_those_of_the_models_of_the_run(size):
-    evidence = FeatureEvidence("nonsense", 0.9)
-    nonsense = scored(3, "sensibleness", 0.05, evidence, model=f"sense-{size}")
-    result = ranked(scored(3, "relevance", 0.4), nonsense)
-    assert result.reference.startswith(f"quality-{size}@")
-    assert result.items[0].findings[0].code == "D311"
+def test_ranks_are_those_of_the_models_of_the_run():
+    for size in ("small", "medium", "large"):
+        nonsense = FeatureEvidence("nonsense", 0.9)
+        sense = scored(3, "sensibleness", 0.0, nonsense, model=f"sense-{size}")
+        result = ranked(scored(3, "relevance", 0.4), sense)
+        assert result.reference.startswith(f"quality-{size}@")
+        assert result.items[0].findings[0].code == "D311"
     own = scored(3, "sensibleness", 0.05, model="own")
     assert ranked(scored(3, "relevance", 0.4), own).unused == ("sensibleness",)
 
 
-@pytest.mark.parametrize(
-    ("values", "first"), [((0.4, 0.3, 0.2, 0.1), [4, 3]), ((0.1,) * 3, [1, 2])]
-)
-def test_only_the_first_are_kept_and_of_equals_the_earlier(values, first):
-    scores = [scored(turn, "relevance", value) for turn, value in enumerate(values, 1)]
-    assert [item.turn for item in ranked(*scores, top=2).items] == first
+def test_only_the_first_are_kept_and_of_equals_the_earlier():
+    for values, first in (((0.4, 0.3, 0.2, 0.1), [4, 3]), ((0.1,) * 3, [1, 2])):
+        scores = [scored(turn, "relevance", value) for turn, value in enumerate(values, 1)]
+        assert [item.turn for item in ranked(*scores, top=2).items] == first
+
+
+def test_a_correct_repair_comes_after_the_reply_that_it_takes_back():
+    texts = ["Will my reviews have my name?", "Yes, your reviews show your full name to everybody.",
+             "But the page says they are anonymous", "Sorry, that was an error of mine. Your "
+             "reviews will be anonymous.", "Good."]  # fmt: skip
+    talk = Conversation("talk", tuple(Turn(("user", "bot")[i % 2], t) for i, t in enumerate(texts)))
+    span = FeatureEvidence("repeated span", 1.0, span=Span(3, 34, 60))
+    flaw, repair = ranked(
+        scored(1, "repetition", 0.9), scored(3, "repetition", 0.05, span), talk=talk
+    ).items
+    assert (flaw.turn, flaw.reason, flaw.words) == (1, "is taken back in turn 3", ("Sorry",))
+    assert flaw.probability > 0.5 > repair.probability
 
 
 @pytest.fixture
@@ -233,9 +227,9 @@ def test_the_command_ranks_by_given_scores_in_all_forms(tmp_path, capsys, monkey
     words = ["check", str(talks), "--rank", "--scores", str(scores), "-q"]
     assert main(words) == 1
     shown = capsys.readouterr().out
-    assert "1. talk 4 template left in\n" in shown
+    assert "1. 1.00 talk 4\n" in shown
     assert "> <b>{{x}}</b>\n   T105 a template field is not filled in" in shown
-    assert shown.index("2. talk 3 quality") < shown.index("talk 1 quality")
+    assert shown.index(" talk 3\n") < shown.index(" talk 1\n")
     assert "> And do you like it there?\n   > I live in a small house near the harbour." in shown
     assert "D314 repeats turn 1\n" in shown
     assert "no flaw stands out" in shown
@@ -244,12 +238,10 @@ def test_the_command_ranks_by_given_scores_in_all_forms(tmp_path, capsys, monkey
     assert main([*words, "--limit", "1", "-o", str(out), "--json"]) == 1
     (line,) = map(json.loads, out.read_text("utf-8").splitlines())
     assert (line["rank"], line["turn"], line["findings"][0]["code"]) == (1, 4, "T105")
-    for form, start in (("github", "::error title=T105"), ("markdown", "**grice check"),
-                        ("sarif", '{"$schema"'), ("junit", "<testsuites>")):  # fmt: skip
+    for form in ("github", "markdown", "sarif", "junit"):
         assert main([*words, "--format", form]) == 1
         shown = capsys.readouterr().out
-        assert shown.startswith(start), form
-        assert shown.index("T105") < shown.rindex("D314")
+        assert shown.index("T105") < shown.rindex("D314"), form
 
 
 def test_the_command_scores_what_it_ranks(tmp_path, capsys):
@@ -260,11 +252,14 @@ def test_the_command_scores_what_it_ranks(tmp_path, capsys):
     assert main(["check", str(talks), "--rank", "--json", "--limit", "9"]) == 1
     first, *others = map(json.loads, capsys.readouterr().out.splitlines())
     assert (first["turn"], first["certain"]) == (3, True)
-    qualities = [each["quality"] for each in others]
-    assert len(qualities) == 2
-    assert qualities == sorted(qualities)
-    for wrong in (["--models", "small"], ["--rank", "--scores", "x", "--models", "small"],
-                  ["--rank", "--models", "openai:x@http://y"]):  # fmt: skip
-        assert main(["check", str(talks), *wrong]) == 2
+    assert {each["turn"] for each in others} == {0, 1, 2}
+    chances = [each["probability"] for each in others]
+    assert chances == sorted(chances, reverse=True)
+    for wrong in (
+        "--models small",
+        "--rank --scores x --models small",
+        "--rank --models openai:x@y",
+    ):
+        assert main(["check", str(talks), *wrong.split()]) == 2
     assert main(["review", "x"]) == 2
     assert "did you mean 'grice check --rank'?" in capsys.readouterr().err

@@ -164,6 +164,10 @@ class Reply:
         """Return the nearest turn of the speaker before a turn."""
         return self._nearest(range(turn - 1, -1, -1), own=True)
 
+    def own_after(self, turn: int) -> int | None:
+        """Return the nearest turn of the speaker after a turn."""
+        return self._nearest(range(turn + 1, len(self.talk.turns)), own=True)
+
     @cached_property
     def next_of_user(self) -> int | None:
         """The next turn if it is the user's and the reply is not."""

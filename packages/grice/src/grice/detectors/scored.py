@@ -1,7 +1,8 @@
-"""Rules that read scores: which flaw a low score shows, and in which words.
+"""Flaws that scores and signs show, in words.
 
-The rules find what needs a model: a reply that makes no sense, is off topic, contradicts or repeats
-an earlier turn, leaves a question open, or is dull.
+They need a model, or are not sure alone: a reply that makes no sense, is off topic, contradicts or
+repeats an earlier turn, leaves a question open, or is dull; one that the user reacts to, or that
+the bot takes back.
 """
 
 from __future__ import annotations
@@ -9,14 +10,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from grice.data import FeatureEvidence, Finding, Span
+from grice.detectors.reactions import TAKEN_BACK
 from grice.detectors.rules import Rule
 from grice.errors import excerpt
-from grice.metrics.sensibleness import cause_of
 from grice.text.markup import as_read
 
 if TYPE_CHECKING:
     from grice.data import Score
     from grice.detectors.conversation import Reply
+    from grice.detectors.reactions import Sign
 
 SENSELESS = Rule("D311", "senseless", "makes no sense", severity="warning")
 OFF_TOPIC = Rule("D312", "off-topic", "off topic", severity="warning")
@@ -24,39 +26,53 @@ CONTRADICTS = Rule("D313", "contradicts", "contradicts an earlier turn", severit
 REPEATS = Rule("D314", "repeats", "repeats itself", severity="warning")
 UNANSWERED = Rule("D315", "unanswered", "leaves a question open", severity="warning")
 DULL = Rule("D316", "dull", "dull reply", severity="warning")
-SCORED_RULES = (SENSELESS, OFF_TOPIC, CONTRADICTS, REPEATS, UNANSWERED, DULL)
+REACTED = Rule("U511", "user-reacts", "the user reacts to it", severity="note")
+WITHDRAWN = Rule("U512", "taken-back", "the bot takes it back", severity="note")
+SCORED_RULES = (SENSELESS, OFF_TOPIC, CONTRADICTS, REPEATS, UNANSWERED, DULL, REACTED, WITHDRAWN)
 OF_METRIC = {"contradiction": CONTRADICTS, "relevance": OFF_TOPIC, "repetition": REPEATS}
 """Rule of a metric that sees one kind of flaw."""
-OF_CAUSE = {
-    "contradiction": CONTRADICTS, "repetition": REPEATS, "unanswered": UNANSWERED, "dull": DULL,
-}  # fmt: skip
-"""Rule of a flaw that the evidence of ``sensibleness`` names clearly."""
+OF_CAUSE = {"unanswered": UNANSWERED, "nonsense": SENSELESS, "dull": DULL}
+"""Rules of flaws that ``sensibleness`` tells apart; of equal ones the first."""
+EQUAL = 0.02  # difference of probabilities that tells nothing
 QUOTED, SPANS = 80, 4
 
 
 def rule_of(score: Score) -> Rule:
     """Return the rule that a low score of a metric belongs to."""
-    known = OF_METRIC.get(score.metric)
-    return known or OF_CAUSE.get(cause_of(score.evidence) or "", SENSELESS)
+    if known := OF_METRIC.get(score.metric):
+        return known
+    heads = {each.name: each.value for each in score.evidence if isinstance(each, FeatureEvidence)}
+    causes = {name: heads[name] for name in OF_CAUSE if name in heads}
+    most = max(causes.values(), default=0.0)
+    return next((OF_CAUSE[name] for name, p in causes.items() if p >= most - EQUAL), SENSELESS)
 
 
 def finding_by(score: Score, reply: Reply | None) -> Finding:
     """Return the finding of a low score, in words where the text of the reply is known."""
-    rule, turn = rule_of(score), score.turn or 0
+    rule = rule_of(score)
     if reply is None:
         message = f"{rule.title} ({score.metric} {score.value or 0.0:.2f})"
-        return Finding(
-            rule.code, rule.name, score.conversation, turn, message, severity=rule.severity
-        )
-    message, spans = _flaw(rule, score, reply)
+        place = score.conversation, score.turn or 0
+        return Finding(rule.code, rule.name, *place, message, severity=rule.severity)
+    return _worded(rule, reply, *_flaw(rule, score, reply))
+
+
+def finding_of(sign: Sign, reply: Reply) -> Finding:
+    """Return the finding of a sign around a reply."""
+    rule = WITHDRAWN if sign.name == TAKEN_BACK else REACTED
+    return _worded(rule, reply, sign.message, [sign.span] if sign.span else [])
+
+
+def _worded(rule: Rule, reply: Reply, message: str, spans: list[Span]) -> Finding:
+    """Return a finding with the words of its spans, without marks of Markdown."""
     texts = reply.talk.turns
     quoted = [(s, as_read(texts[s.turn].text, s.start, s.end).strip()) for s in spans]
     quoted = [(span, excerpt(words, QUOTED)) for span, words in quoted if words][:SPANS]
     return Finding(
         rule.code,
         rule.name,
-        score.conversation,
-        turn,
+        reply.talk.id,
+        reply.turn,
         message,
         tuple(span for span, _ in quoted),
         tuple(words for _, words in quoted),

@@ -1,15 +1,19 @@
 """Replies in the order in which a person should read them, each with its strongest reason.
 
 Nothing is scored here. Replies with findings of rules (:mod:`grice.detectors`) come first, those of
-the most precise rule before others, then those of the lowest :mod:`quality
-<grice.metrics.quality>`: that of the run, or the harmonic mean of the ranks of those of its parts
-that were run.
+the most precise rule before others. The others follow by the probability that a person objects, a
+logistic regression on the ranks of the parts of :mod:`quality <grice.metrics.quality>` and on signs
+in the turns around the reply (:mod:`grice.detectors.reactions`). ``ranking.json`` holds its weights
+by model of the quality, and ``bench/ranking.py`` writes it.
 """
 
 from __future__ import annotations
 
 import heapq
+import math
 from collections import Counter
+from functools import cache
+from importlib import resources
 from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -21,8 +25,9 @@ from grice.data import FeatureEvidence, Finding
 from grice.detectors import ALL, RULES, empty_reply, find_flaws
 from grice.detectors.check import FEWEST, NEARLY_ALL, Check, Checker, Known, count_of
 from grice.detectors.conversation import Background, Reply
+from grice.detectors.reactions import signs_of
 from grice.detectors.rules import selected
-from grice.detectors.scored import SCORED_RULES, finding_by
+from grice.detectors.scored import SCORED_RULES, finding_by, finding_of
 from grice.errors import InputError, RecordError, plural
 from grice.evaluation.groups import FlawedReply
 from grice.evaluation.scores import by_conversation, joined, read_scores
@@ -39,6 +44,7 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from grice.data import Conversation, Score, Span
+    from grice.detectors.reactions import Sign
     from grice.detectors.rules import Rule
     from grice.scoring.api import Grader, Settings
 
@@ -46,6 +52,8 @@ QUALITY, SHIPPED = "quality", "builtin:"
 REFERENCES = ("quality-small", "quality-medium", "quality-large")
 """The models of the metric that ship."""
 TOP = 20
+STANDS_OUT, RARE = 0.3, 0.01
+"""Probability from which on a low score is a reason, and its rank up to which it always is one."""
 WORDS = 3  # spans that are quoted for a reply
 SEVERITIES = {"error": 0, "warning": 1, "note": 2}
 
@@ -55,6 +63,11 @@ class Reference(NamedTuple):
 
     name: str  # name and digest of the model
     parts: tuple[Part, ...]
+
+    @property
+    def model(self) -> str:
+        """Name of the model."""
+        return self.name.partition("@")[0]
 
     def known(self, signatures: Mapping[str, str]) -> tuple[Part, ...]:
         """Return the parts that were run with their models, by the signatures of a run."""
@@ -69,8 +82,10 @@ def reference_for(signatures: Mapping[str, str]) -> Reference:
     return max(references, key=lambda each: (each.name in own, len(each.known(signatures))))
 
 
-def load_parts(preset: str, **settings: Unpack[Settings]) -> Grader:
+def load_parts(preset: str, *further: str, **settings: Unpack[Settings]) -> Grader:
     """Load the parts of the quality by a preset, whose scores :class:`Ranker` takes.
+
+    ``further`` are names of metrics that are loaded, too.
 
     Raises:
         InputError: For an unknown preset, or a model that judges in the place of one.
@@ -85,61 +100,110 @@ def load_parts(preset: str, **settings: Unpack[Settings]) -> Grader:
     parts = read_parts(open_folder(model.removeprefix(SHIPPED)))
     options = {part.metric: {**part.models, **given.get(part.metric, {})} for part in parts}
     every: Settings = {**settings, "models": preset, "options": options}
-    return load(*options, **every)
+    return load(*options, *further, **every)
+
+
+class Weights(msgspec.Struct, frozen=True):
+    """Log odds that a person objects to a reply in which no rule found a flaw.
+
+    Attributes:
+        bias: Log odds of a reply whose parts have the middle rank, without signs.
+        weights: Weight of each feature: the rank of a part, less one half, or a sign that is there.
+    """
+
+    bias: float
+    weights: dict[str, float]
+
+    def effects(self, features: Mapping[str, float]) -> dict[str, float]:
+        """Return the contribution of each feature to the log odds."""
+        return {name: self.weights.get(name, 0.0) * value for name, value in features.items()}
+
+
+def features_of(
+    parts: Sequence[Part], seen: Mapping[str, Score], signs: Iterable[Sign]
+) -> dict[str, float]:
+    """Return the rank of each part with a value, less one half, and 1 for each sign."""
+    values = [(part, seen[part.metric].value) for part in parts if part.metric in seen]
+    ranks = {part.metric: part.rank(value) - 0.5 for part, value in values if value is not None}
+    return ranks | {sign.name: 1.0 for sign in signs}
+
+
+@cache
+def weights_of(model: str) -> Weights:
+    """Return the weights beside a model of the quality, by its name; those of ``small`` if none."""
+    content = (resources.files("grice.evaluation") / "ranking.json").read_bytes()
+    every = msgspec.json.decode(content, type=dict[str, Weights])
+    return every.get(model, every[REFERENCES[0]])
 
 
 class Judged(NamedTuple):
-    """The quality of a reply, and the finding of the part that lowers it most."""
+    """The probability that a person objects to a reply, and the strongest evidence."""
 
-    quality: float
-    effects: dict[str, float]  # contribution of each part
+    probability: float
+    quality: float | None  # None if no part has a value
+    effects: dict[str, float]  # contribution of parts and signs to the log odds
     metric: str | None = None
     value: float | None = None
-    finding: Finding | None = None
+    findings: tuple[Finding, ...] = ()
 
 
-def judged(parts: Sequence[Part], seen: Mapping[str, Score], reply: Reply | None) -> Judged | None:
-    """Return the quality of a reply from its ``ok`` scores by metric; None without one."""
+def judged(
+    weights: Weights, parts: Sequence[Part], seen: Mapping[str, Score], reply: Reply | None
+) -> Judged:
+    """Return the probability that a person objects to a reply, from its ``ok`` scores by metric."""
     if own := seen.get(QUALITY):
-        return _stated(own, reply)
-    effects = contributions(parts, seen)
-    if not effects:
-        return None
-    name = strongest(effects, {metric: score.value for metric, score in seen.items()})
-    if name is None:
-        return Judged(quality_of(effects), effects)
-    low = seen[name]
-    return Judged(quality_of(effects), effects, name, low.value, finding_by(low, reply))
+        seen = _of_quality(own) | {QUALITY: own}
+        parts = [part for part in parts if part.metric in seen]
+    signs = {sign.name: sign for sign in (signs_of(reply) if reply else ())}
+    features = features_of(parts, seen, signs.values())
+    effects = weights.effects(features)
+    values = {part.metric: seen[part.metric].value for part in parts if part.metric in seen}
+    ranks = contributions(parts, seen)
+    quality = own.value if own else quality_of(ranks) if ranks else None
+    raised = {name: -effects[name] for name in ranks if name in weights.weights}
+    name = strongest(raised, values) or strongest(ranks, values)
+    probability = 1 / (1 + math.exp(-weights.bias - math.fsum(effects.values())))
+    if name and probability < STANDS_OUT and features[name] > RARE - 0.5:
+        name = None
+    findings = [(effects.get(name, 0.0), finding_by(seen[name], reply))] if name else []
+    if reply and (shown := [sign for sign in signs.values() if sign.span]):
+        sign = max(shown, key=lambda sign: effects[sign.name])
+        findings.append((effects[sign.name], finding_of(sign, reply)))
+    findings.sort(key=lambda pair: -pair[0])
+    return Judged(
+        probability,
+        quality,
+        effects,
+        name,
+        values[name] if name else None,
+        tuple(finding for _, finding in findings),
+    )
 
 
-def _stated(score: Score, reply: Reply | None) -> Judged:
-    """Return what the evidence of a quality states: its parts, then that of the strongest."""
+def _of_quality(score: Score) -> dict[str, Score]:
+    """Return the scores of its parts that a quality states; the strongest has the evidence."""
     parts = list(
         takewhile(
             lambda e: isinstance(e, FeatureEvidence) and e.name in PARTS and e.effect is not None,
             score.evidence,
         )
     )
+    shown = score.evidence[len(parts) :]
     pieces = [piece for piece in parts if isinstance(piece, FeatureEvidence)]
-    effects = {piece.name: piece.effect or 0.0 for piece in pieces}
-    values = {piece.name: piece.value for piece in pieces}
-    quality, name = score.value or 0.0, strongest(effects, values)
-    if name is None:
-        return Judged(quality, effects)
-    low = replace(score, metric=name, value=values[name], evidence=score.evidence[len(parts) :])
-    return Judged(quality, effects, name, low.value, finding_by(low, reply))
+    return {p.name: replace(score, metric=p.name, value=p.value, evidence=shown) for p in pieces}
 
 
 class RankedReply(msgspec.Struct, frozen=True, kw_only=True):
     """A reply in the order of reading; without texts, its quotes are empty.
 
     Attributes:
+        probability: That a person objects; for a finding, the measured precision of its rule.
         quality: 0 to 1; None if no part of it has a value.
         certain: Whether a rule found a flaw, not only a score.
-        findings: Those of the rules, else the one that the metric with the strongest evidence
-            shows, if there is one.
-        metric, value: That metric and its value.
-        effects: Contribution of each part to the quality.
+        findings: Those of the rules, else those that the part and the sign with the strongest
+            evidence show, if there are any.
+        metric, value: That part and its value.
+        effects: Contribution of parts and signs to the log odds of the probability.
         before: The last dialogue turn before it, without system and tool turns.
         file: Of its conversation, if several were scored together.
     """
@@ -147,6 +211,7 @@ class RankedReply(msgspec.Struct, frozen=True, kw_only=True):
     rank: int = 0
     conversation: str
     turn: int
+    probability: float = 0.0
     quality: float | None = None
     certain: bool = False
     findings: tuple[Finding, ...] = ()
@@ -175,8 +240,8 @@ class RankedReply(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def certainty(self) -> str:
-        """The quality with two digits, or ``certain`` for a finding of a rule."""
-        return "certain" if self.certain else f"{self.quality or 0.0:.2f}"
+        """The probability with two digits."""
+        return f"{self.probability:.2f}"
 
     @property
     def spans(self) -> list[Span]:
@@ -292,7 +357,7 @@ class Ranker:
         self._reference: Reference | None = None
         self._run: dict[str, str] = {}
         self._conversations = self._replies = self._turns = 0
-        # A heap of the lowest qualities; of equal ones the earlier reply is larger.
+        # A heap of the highest probabilities; of equal ones the earlier reply is larger.
         self._low: list[tuple[float, int, RankedReply]] = []
         self._certain: dict[str, list[RankedReply]] = {code: [] for code in self._order}
         self._findings: Counter[str] = Counter()
@@ -303,7 +368,7 @@ class Ranker:
 
         Returns its findings, which the ``checker`` counts.
         """
-        by_turn = _by_turn(scores)
+        by_turn = by_turn_of(scores)
         if talk is not None and self._speakers is not None:
             by_turn = {turn: {} for turn in judged_turns(talk, self._speakers)} | by_turn
         if not by_turn:
@@ -312,7 +377,10 @@ class Ranker:
         self._run |= {score.metric: score.signature for score in scores}
         if scores:
             self._reference = self._reference or reference_for(self._run)
-        parts = self._reference.known(self._run) if self._reference else ()
+        parts: tuple[Part, ...] = ()
+        if self._reference:
+            stated = QUALITY in self._run
+            parts = self._reference.parts if stated else self._reference.known(self._run)
         if talk is not None and (turn := max(by_turn, default=0)) >= len(talk.turns):
             raise InputError(
                 f"conversation {talk.id!r} has {plural(len(talk.turns), 'turn')}, and a score "
@@ -325,32 +393,40 @@ class Ranker:
         self.checker.count(findings_of_all, replies=len(by_turn), file=file or "")
         background = Background(talk, by_turn) if talk is not None else None
         name = talk.id if talk is not None else scores[0].conversation
+        weights = weights_of(self._reference.model if self._reference else "")
         for turn, seen in by_turn.items():
             self._replies += 1
-            reply = Reply(background, turn) if background is not None else None
-            found = judged(parts, seen, reply)
-            if found:
+            found = judged(weights, parts, seen, Reply(background, turn) if background else None)
+            if found.quality is not None:
                 self._turns += 1
-                self._used.update(found.effects.keys())
+                self._used.update(found.effects.keys() & PARTS.keys())
             item = RankedReply(
                 conversation=name,
                 turn=turn,
-                quality=found.quality if found else None,
-                effects=found.effects if found else {},
+                probability=found.probability,
+                quality=found.quality,
+                effects=found.effects,
                 file=file,
             )
             if findings := certain.get(turn):
                 self._findings.update(finding.code for finding in findings)
                 if len(kept := self._certain[findings[0].code]) < self._top:
-                    item = replace(item, certain=True, findings=tuple(findings))
+                    precision = findings[0].confidence
+                    item = replace(
+                        item,
+                        certain=True,
+                        findings=tuple(findings),
+                        probability=found.probability if precision is None else precision,
+                    )
                     kept.append(item.with_texts(talk))
-            elif found:
+            elif found.quality is not None or self._speakers is not None:
                 full = len(self._low) == self._top
-                if full and -found.quality <= self._low[0][0]:
+                if full and found.probability <= self._low[0][0]:
                     continue
-                shown = (found.finding,) if found.finding else ()
-                item = replace(item, findings=shown, metric=found.metric, value=found.value)
-                entry = (-found.quality, -self._turns, item.with_texts(talk))
+                item = replace(
+                    item, findings=found.findings, metric=found.metric, value=found.value
+                )
+                entry = (found.probability, -self._replies, item.with_texts(talk))
                 (heapq.heapreplace if full else heapq.heappush)(self._low, entry)
         return findings_of_all
 
@@ -443,7 +519,7 @@ def _first_read(rule: Rule) -> tuple[float, int, str]:
     return -(rule.measured.low if rule.measured else 0.0), SEVERITIES[rule.severity], rule.code
 
 
-def _by_turn(scores: Sequence[Score]) -> dict[int, dict[str, Score]]:
+def by_turn_of(scores: Sequence[Score]) -> dict[int, dict[str, Score]]:
     """Return the ``ok`` scores of the replies of one conversation by turn and metric."""
     turns = sorted({score.turn for score in scores if score.turn is not None})
     seen: dict[int, dict[str, Score]] = {turn: {} for turn in turns}

@@ -72,8 +72,8 @@ def check(
         ignore (CODES): leave these rules out
         min_confidence (P): run the rules of at least this measured precision, 0 to 1, instead of
             the default ones
-        rank: order the replies for reading: those with findings, then those of the lowest quality
-            by the models of --models or the scores of --scores
+        rank: order the replies for reading: those with findings, then by the probability that a
+            person objects, by the models of --models or the scores of --scores
         models (PRESET): with --rank: small, medium, large, or a preset of your own
         scores (OUT.jsonl): with --rank: scores of grice score, instead of scoring again
         group: also list groups of replies with findings that have a similar meaning; with --rank
@@ -239,10 +239,11 @@ def _groups_view(groups: Sequence[Group]) -> View:
 def _ranked_view(ranking: Ranking) -> View:
     replies = plural(ranking.replies, "reply", "replies")
     shown = "" if len(ranking.items) == ranking.replies else f"the first {len(ranking.items)} of "
-    yield Lines([f"{shown}{replies}, those with findings of rules first"], style="bold")
+    yield Lines([f"{shown}{replies}, with the probability that a person objects"], style="bold")
     used = ", ".join(f"{name} ({turns:,})" for name, turns in ranking.parts.items() if turns)
     missing = f"; not run: {', '.join(ranking.missing)}" if ranking.missing else ""
-    yield Lines([f"the others by {used or 'their place'}{missing}"], style="dim")
+    order = f"those with findings of rules first, the others by {used or 'signs in other turns'}"
+    yield Lines([f"{order}{missing}"], style="dim")
     if ranking.unused:
         names = ", ".join(ranking.unused)
         yield Lines([f"run but not used for the order: {names}"], style="dim")
@@ -256,8 +257,7 @@ def _ranked_reply(item: RankedReply) -> Iterator[Lines]:
     from grice.text.markup import as_read
 
     place = f"{f'{item.file}:' if item.file else ''}{item.conversation} {item.turn}"
-    title = item.headline if item.certain else f"quality {item.certainty}"
-    yield Lines([f"{item.rank}. {place}  {title}"], style="bold")
+    yield Lines([f"{item.rank}. {item.certainty} {place}"], style="bold")
     # The tags and tokens that a finding of a rule is about stay visible.
     reply = item.reply if item.certain else as_read(item.reply)
     texts = [one_line(text, TURN_WIDTH) for text in (as_read(item.before), reply) if text]

@@ -262,7 +262,7 @@ def _summary_view(
             yield _turn(number(low.value), low.conversation, low.turn, low.text, low.reason)
     flawed = [item for item in worst.items if item.has_flaw] if worst else []
     if worst and flawed:
-        title = "to look at first, lowest quality first"
+        title = "to look at first"
         yield "\n"
         yield Lines([title], style="bold")
         for item in flawed[:FIRST]:
