@@ -17,7 +17,7 @@ from urllib.parse import quote
 import numpy as np
 
 import grice
-from grice.errors import InputError, RecordError, excerpt, plural
+from grice.errors import InputError, RecordError, excerpt, plural, redacted
 from grice.evaluation.groups import FlawedReply, flawed_replies, groups_of
 from grice.evaluation.ranking import RankedReply, Ranker
 from grice.evaluation.scores import joined, read_score_lines
@@ -309,9 +309,9 @@ def _address(conversation: str, turn: int) -> str:
     return "#" + quote(name, safe="!~*'()") + f"/{turn}"
 
 
-def title_of(files: Sequence[str]) -> str:
+def title_of(files: Sequence[str | Path]) -> str:
     """Return a title that names the first files, without their folders."""
-    names = [Path(file).name or file for file in files]
+    names = [Path(name).name or name for name in map(redacted, map(str, files))]
     more = len(names) - TITLED
     return ", ".join(names[:TITLED]) + (f" and {plural(more, 'other')}" if more > 0 else "")
 
@@ -330,7 +330,7 @@ FILTERS: dict[str, Callable[..., object]] = {
     "because": because,
     "base64": lambda data: base64.b64encode(data).decode(),
     "bound": _bound,
-    "first": lambda group: _address(*group.replies[0]),
+    "leader": lambda group: _address(*group.replies[0]),
     "precision": precision,
     "read": lambda text: excerpt(as_read(text), BEFORE),
     "reply": _reply,
@@ -359,9 +359,8 @@ def report_scores(
     registry = find_metrics(plugins)
     columns = [written_column(name, text, registry) for name, text in signatures.items()]
     summary = SummaryBuilder(columns, speakers=EVERYBODY)
-    with ReportWriter(
-        Path(report), title=title_of([scores]), metrics=columns, command=command
-    ) as page:
+    title = title_of(files)
+    with ReportWriter(Path(report), title=title, metrics=columns, command=command) as page:
         for record, group in joined(scores, files):
             if isinstance(record, RecordError):
                 summary.skip(record)
