@@ -16,6 +16,7 @@ import console
 from blind_spots import blind_spots
 from command_pages import command_pages
 from metric_pages import metric_page, model_cards
+from papers_page import papers_page
 from quality_page import quality_page, with_table
 
 from grice.detectors import ALL
@@ -52,6 +53,7 @@ def pages() -> dict[Path, str]:
         RULES: _with_rules(RULES.read_text("utf-8")),
         LARGE: with_finds(LARGE.read_text("utf-8"), runs),
         HERE / "quality.md": quality_page(runs),
+        HERE / "papers.md": papers_page(runs),
         README: with_table(README.read_text("utf-8"), runs),
     }
 

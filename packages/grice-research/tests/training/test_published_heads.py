@@ -55,7 +55,8 @@ def _check_parity(system, pairs, out, values):
 @pytest.mark.parametrize("loss", ["cross-entropy", "ranking"])
 def test_ruber_learns_and_stands_in_the_place_of_relevance(loss, pairs, tmp_path, capsys):
     base = tiny.write_encoder(tmp_path / "bert", [pairs.read_text("utf-8")])
-    values = {"epochs": 12, "batch": 16, "learning_rate": 0.003, "hidden": "32,16", "loss": loss}
+    values = {"epochs": 12, "batch": 16, "learning_rate": 0.003, "hidden": "32,16", "loss": loss,
+              "patience": 0, "negatives": "batch"}  # fmt: skip
     out = tiny.train("ruber", pairs, base, capsys, **values)
     _check_parity("ruber", pairs, out, values)
     chat = tmp_path / "chat.txt"
@@ -71,8 +72,12 @@ def test_ruber_learns_and_stands_in_the_place_of_relevance(loss, pairs, tmp_path
 
 def test_engagement_learns_from_labels_and_scores(pairs, tmp_path, capsys):
     base = tiny.write_encoder(tmp_path / "bert", [pairs.read_text("utf-8")])
-    values = {"epochs": 16, "batch": 16, "learning_rate": 0.01, "dropout": 0, "hidden": "16,8"}
+    values = {"epochs": 40, "batch": 16, "learning_rate": 0.01, "dropout": 0, "hidden": "16,8",
+              "patience": 3, "weights": "set"}  # fmt: skip
     out = tiny.train("predictive-engagement", pairs, base, capsys, **values)
+    curve = list(map(json.loads, (out / "curve.jsonl").read_text("utf-8").splitlines()))
+    losses = [point["validation"] for point in curve]
+    assert losses.index(min(losses)) == len(losses) - 4, "three epochs brought no lower loss"
     _check_parity("predictive-engagement", pairs, out, values)
     chat = tmp_path / "chat.txt"
     chat.write_text("A: do you have soup 3\nB: yes and a spoon you see\n", "utf-8")

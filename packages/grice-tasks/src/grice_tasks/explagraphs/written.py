@@ -41,7 +41,7 @@ Graph: (homework; used for; practise)(children; capable of; practise)\
 
 """
 SIDES = {"support": " supports the belief.", "counter": " counters the belief."}
-CANDIDATES, MAX_TOKENS = 4, 90
+CANDIDATES, MAX_TOKENS = 3, 90
 FEWEST, MOST = 3, 6  # facts of a graph
 CONCEPT = re.compile(r"(?:[a-z0-9'-]+ ?){0,4}", re.IGNORECASE)
 

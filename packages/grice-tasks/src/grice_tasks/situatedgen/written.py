@@ -25,7 +25,7 @@ Keywords: camels, penguins, Antarctica, desert, Egypt, ice
 Sentences: Penguins live on the ice in Antarctica. Camels live in the desert in Egypt.
 
 """
-CANDIDATES, MAX_TOKENS, SENTENCES = 6, 60, 2
+CANDIDATES, MAX_TOKENS, SENTENCES = 4, 60, 2
 
 
 class SentenceWriter:

@@ -1,4 +1,7 @@
-"""Blends: the smallest, the largest or a mean of the scores of several metrics."""
+"""Blends: the smallest, the largest or a mean of the scores of several metrics.
+
+Scores of another range are first brought to 0 to 1 linearly, as RUBER does before it blends.
+"""
 
 from __future__ import annotations
 
@@ -40,6 +43,7 @@ class Blend(NamedTuple):
     column: ScoreColumn
     rule: str
     parts: tuple[str, ...]
+    ranges: tuple[tuple[float, float], ...]  # lowest and highest score of each part
 
     def score(self, by_metric: Mapping[str, Sequence[Sequence[Score]]]) -> list[list[Score]]:
         """Return the scores of each conversation from those of its parts, by their names."""
@@ -47,7 +51,11 @@ class Blend(NamedTuple):
         return [[self._blend(scores) for scores in zip(*group, strict=True)] for group in groups]
 
     def _blend(self, scores: Sequence[Score]) -> Score:
-        values = [score.value for score in scores if score.value is not None]
+        values = [
+            (score.value - low) / (high - low)
+            for score, (low, high) in zip(scores, self.ranges, strict=True)
+            if score.value is not None
+        ]
         failed = len(values) < len(scores)
         abstained = any(score.status == "abstained" for score in scores)
         value = self.column.neutral if failed or abstained else combined(self.rule, values)
@@ -74,7 +82,8 @@ def blend_of(stated: str, loaded: Sequence[LoadedMetric]) -> Blend:
     known = {metric.metric.name: metric for metric in loaded}
     unknown = next((name for name in names if name not in known), None)
     columns = [known[name].column for name in names if name in known]
-    wide = next((part for part in columns if (part.low, part.high) != (0.0, 1.0)), None)
+    ranges = tuple((part.low, part.high) for part in columns)
+    wide = next((part for part in columns if not math.isfinite(part.high - part.low)), None)
     if rule not in RULES:
         known_rules = ", ".join(RULES)
         problem = f"HOW:METRIC,METRIC with one of {known_rules}{did_you_mean(rule, RULES)}"
@@ -86,11 +95,9 @@ def blend_of(stated: str, loaded: Sequence[LoadedMetric]) -> Blend:
     elif len({part.judges for part in columns}) > 1:
         problem = "some judge replies, some whole conversations"
     elif wide is not None:
-        problem = (
-            f"{wide.name} goes from {wide.low:g} to {wide.high:g}; scores from 0 to 1 are blended"
-        )
+        problem = f"{wide.name} goes from {wide.low:g} to {wide.high:g}: it has no scale"
     else:
-        return Blend(_column(rule, columns), rule, tuple(names))
+        return Blend(_column(rule, columns), rule, tuple(names), ranges)
     raise InputError(f"--blend {stated}: {problem}")
 
 
@@ -98,7 +105,8 @@ def _column(rule: str, parts: Sequence[ScoreColumn]) -> ScoreColumn:
     names = [part.name for part in parts]
     name = "_".join((rule, *names))
     of = "+".join(f"[{part.signature}]" for part in parts)
-    neutral = combined(rule, [part.neutral for part in parts])
+    scaled = [(part.neutral - part.low) / (part.high - part.low) for part in parts]
+    neutral = combined(rule, scaled)
     source = "Blends as in RUBER (Tao et al., AAAI 2018) and predictive engagement (2020)."
     return ScoreColumn(
         name, f"The {rule} of {', '.join(names)}", parts[0].judges, 0.0, 1.0, neutral, source,

@@ -18,7 +18,7 @@ from grice.progress import track
 from grice_research.training.published.examples import TrainingExample
 from grice_research.training.published.learners import Learner, torch_module
 
-STATE, CURVE = "state.pt", "curve.jsonl"
+STATE, CURVE, BEST = "state.pt", "curve.jsonl", "best.pt"
 KEEP = 500  # steps after which the state is written; it is also written after every epoch
 
 
@@ -29,6 +29,7 @@ class Point(msgspec.Struct, frozen=True):
     step: int
     loss: float
     learning_rate: float
+    validation: float | None = None  # loss of the validation examples after an epoch
 
 
 class Course:
@@ -38,8 +39,18 @@ class Course:
     generator is kept: a training that was aborted gives the same weights as an undisturbed one.
     """
 
-    def __init__(self, learner: Learner, examples: Sequence[TrainingExample], folder: Path) -> None:
+    def __init__(
+        self,
+        learner: Learner,
+        examples: Sequence[TrainingExample],
+        folder: Path,
+        validation: Sequence[TrainingExample] = (),
+    ) -> None:
         values = learner.values
+        learner.begin(examples)
+        self._validation = (
+            validation  # of which the lowest loss chooses the epoch, if there are any
+        )
         make_folder(folder)
         self._torch, self._folder = torch_module(), folder
         self._learner, self._examples, self._values = learner, examples, values
@@ -61,10 +72,32 @@ class Course:
             epoch, place = divmod(step, self._each)
             self._losses.append(self._learn(self._batch(epoch, place), step))
             self._step = step + 1
-            if place + 1 == self._each or self._step % KEEP == 0:
-                self._keep(epoch)
+            ends = place + 1 == self._each
+            if ends or self._step % KEEP == 0:
+                self._keep(epoch, self._validation_loss() if ends and self._validation else None)
+            if ends and self._validation and self._stale() >= self._values.patience:
+                break
+        if self._validation:
+            best = self._torch.load(self._folder / BEST, map_location="cpu", weights_only=True)
+            self._learner.network.load_state_dict(best)
         self._learner.network.eval()
         return self._curve
+
+    def _stale(self) -> int:
+        """Return the number of epochs since the lowest validation loss."""
+        losses = [point.validation for point in self._curve if point.validation is not None]
+        return len(losses) - 1 - losses.index(min(losses))
+
+    def _validation_loss(self) -> float:
+        network, size = self._learner.network, self._values.batch
+        parts = [self._validation[i : i + size] for i in range(0, len(self._validation), size)]
+        # False replies are the same after each epoch, and the training draws what it would.
+        with self._torch.random.fork_rng(), self._torch.no_grad():
+            self._torch.manual_seed(self._values.seed)
+            network.eval()
+            losses = [float(self._learner.loss(part)) * len(part) for part in parts]
+            network.train()
+        return sum(losses) / len(self._validation)
 
     def _learn(self, batch: Sequence[TrainingExample], step: int) -> float:
         rate = self._rate(step)
@@ -110,11 +143,13 @@ class Course:
             {"params": plain, "weight_decay": 0.0},
         ]
 
-    def _keep(self, epoch: int) -> None:
+    def _keep(self, epoch: int, validation: float | None) -> None:
         mean = float(np.mean(self._losses))
         self._losses = []
         rate = float(self._optimizer.param_groups[0]["lr"])
-        self._curve.append(Point(epoch + 1, self._step, mean, rate))
+        self._curve.append(Point(epoch + 1, self._step, mean, rate, validation))
+        if validation is not None and self._stale() == 0:
+            self._torch.save(self._learner.network.state_dict(), self._folder / BEST)
         state = {
             "of": self._of, "step": self._step, "network": self._learner.network.state_dict(),
             "optimizer": self._optimizer.state_dict(), "random": self._torch.get_rng_state(),

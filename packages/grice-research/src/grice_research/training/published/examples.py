@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from random import Random
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
+from networkx import is_directed_acyclic_graph, topological_sort
 
 from grice.errors import InputError, RecordError
 from grice.knowledge.schema import Relation
@@ -17,9 +19,10 @@ from grice_research.amr.sources import graphs_of_file
 from grice_research.metrics.accent import PROMPTS, extraction_source
 from grice_research.published_models.seq2seq import query
 from grice_research.published_models.tasks import prompt, sequence_prompt, stance_input
+from grice_research.training.published.recipes import HyperParameters
 from grice_tasks.cider.files import cider_schema
 from grice_tasks.explagraphs import samples as explagraphs
-from grice_tasks.explagraphs.graph import Graph, depth_first, read_graph, write_graph
+from grice_tasks.explagraphs.graph import Graph, depth_first, links_of, read_graph, write_graph
 from grice_tasks.lines import decode_row, read_lines
 from grice_tasks.situatedgen.records import read_samples
 
@@ -173,6 +176,23 @@ def _graphs(path: Path, *, told: bool) -> Iterator[TrainingExample]:
         source = sequence_prompt(sample.belief, sample.argument, stance if told else None)
         # In lower case and depth-first order, as the released models learned it.
         yield TrainingExample(source, write_graph(depth_first(graph.lower())), sample.belief)
+
+
+def in_order(examples: Sequence[TrainingExample], values: HyperParameters) -> list[TrainingExample]:
+    """Return examples whose graphs, if they are any, have their facts in the order asked for."""
+    if values.order == "depth-first":
+        return list(examples)
+    draw = Random(values.seed)
+    ordered = []
+    for example in examples:
+        facts = list(read_graph(example.target).graph.edges)
+        draw.shuffle(facts)
+        links = links_of(Graph(tuple(facts)))
+        if values.order == "topological" and is_directed_acyclic_graph(links):
+            place = {concept: i for i, concept in enumerate(topological_sort(links))}
+            facts.sort(key=lambda fact: (place[fact.head], place[fact.tail]))
+        ordered.append(example._replace(target=write_graph(Graph(tuple(facts)))))
+    return ordered
 
 
 def _stances(path: Path, *, explained: bool) -> Iterator[TrainingExample]:

@@ -99,16 +99,16 @@ class Ruber(FrozenLearner):
         matrix = (empty if given is None else self.torch.tensor(given)).to(self.device)
         self.network.register_parameter("matrix", self.torch.nn.Parameter(matrix))
 
-    def loss(self, examples: Sequence[TrainingExample]) -> Any:
-        """Return the loss of true against false replies.
+    def begin(self, examples: Sequence[TrainingExample]) -> None:
+        """Read the replies from which false ones are drawn."""
+        self._replies = list(dict.fromkeys(example.options[0] for example in examples))
 
-        The false ones are those of the batch, moved on by a random number of places: one of each.
-        """
+    def loss(self, examples: Sequence[TrainingExample]) -> Any:
+        """Return the loss of true against false replies."""
         torch, values = self.torch, self.values
         if len(examples) < 2:
             return self._scores(examples).sum() * 0.0  # nothing to set it against
-        away = int(torch.randint(1, len(examples), ()))
-        true, false = self._scores(examples), self._scores(examples, away)
+        true, false = self._scores(examples), self._scores(examples, self._false(examples))
         if values.loss == "ranking":
             return (values.margin - true.sigmoid() + false.sigmoid()).clamp(min=0).mean()
         wanted = torch.cat([torch.ones_like(true), torch.zeros_like(false)])
@@ -118,16 +118,34 @@ class Ruber(FrozenLearner):
     def rights(self, examples: Sequence[TrainingExample]) -> list[float]:
         """Return whether each reply scores above the next one."""
         with self.torch.inference_mode():
-            scores = self._scores(examples).tolist(), self._scores(examples, 1).tolist()
+            others = self._scores(examples, _moved(examples, 1))
+            scores = self._scores(examples).tolist(), others.tolist()
         return [likelier(own, other) for own, other in zip(*scores, strict=True)]
 
-    def _scores(self, examples: Sequence[TrainingExample], away: int = 0) -> Any:
-        replies = [example.options[0] for example in examples]
+    def _false(self, examples: Sequence[TrainingExample]) -> list[str]:
+        """Return a false reply for each: of all, or those of the batch moved by some places."""
+        torch = self.torch
+        if self.values.negatives == "batch" or len(self._replies) < 2:
+            return _moved(examples, int(torch.randint(1, len(examples), ())))
+        drawn = torch.randint(len(self._replies) - 1, (len(examples),)).tolist()
+        pairs = zip(examples, drawn, strict=True)
+        last = self._replies[-1]
+        return [
+            last if self._replies[place] == example.options[0] else self._replies[place]
+            for example, place in pairs
+        ]
+
+    def _scores(self, examples: Sequence[TrainingExample], replies: Sequence[str] = ()) -> Any:
         left = self._pooled([example.source for example in examples])
-        right = self._pooled([*replies[away:], *replies[:away]])
+        right = self._pooled(replies or [example.options[0] for example in examples])
         quadratic = ((left @ self.network.matrix) * right).sum(dim=1, keepdim=True)
         joined = self.torch.cat([left, quadratic, right], dim=1)
         return self.network["layers"](joined)[:, 0]
+
+
+def _moved(examples: Sequence[TrainingExample], away: int) -> list[str]:
+    replies = [example.options[0] for example in examples]
+    return [*replies[away:], *replies[:away]]
 
 
 class Engagement(FrozenLearner):
@@ -139,12 +157,20 @@ class Engagement(FrozenLearner):
         super().__init__(base, recipe, values)
         self.network = self._opened_network(base, self._size, 2)
 
+    def begin(self, examples: Sequence[TrainingExample]) -> None:
+        """Count the labels of the training."""
+        self._weight = self._weights([int(example.target) for example in examples])
+
+    def _weights(self, labels: Sequence[int]) -> Any:
+        counts = self.torch.bincount(self.torch.tensor(labels), minlength=2).clamp(min=1)
+        return (len(labels) / (2.0 * counts)).to(self.device)
+
     def loss(self, examples: Sequence[TrainingExample]) -> Any:
-        """Return the cross entropy of the labels, both weighed alike within the batch."""
+        """Return the cross entropy of the labels, both weighed alike in the batch or in all."""
         torch, logits = self.torch, self._logits(examples)
-        labels = torch.tensor([int(example.target) for example in examples], device=logits.device)
-        counts = torch.bincount(labels, minlength=2).clamp(min=1)
-        weight = len(examples) / (2.0 * counts)
+        wanted = [int(example.target) for example in examples]
+        labels = torch.tensor(wanted, device=logits.device)
+        weight = self._weight if self.values.weights == "set" else self._weights(wanted)
         return torch.nn.functional.cross_entropy(logits, labels, weight=weight)
 
     def rights(self, examples: Sequence[TrainingExample]) -> list[float]:

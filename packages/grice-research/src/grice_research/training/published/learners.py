@@ -75,6 +75,9 @@ class Learner(ABC):
         self.recipe, self.values = recipe, values
         self._pad = int(self.config.pad_token_id or 0)
 
+    def begin(self, examples: Sequence[TrainingExample]) -> None:  # noqa: B027 - most need none
+        """Read all examples of the training before its first step."""
+
     @abstractmethod
     def loss(self, examples: Sequence[TrainingExample]) -> Any:
         """Return the mean loss of a batch, as a differentiable tensor."""

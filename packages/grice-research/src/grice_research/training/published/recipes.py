@@ -20,7 +20,7 @@ class Stated(NamedTuple):
 
 
 class HyperParameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The values themselves; those after ``clip`` belong to some recipes alone."""
+    """The values themselves; those after ``clip``, but ``patience``, belong to some recipes."""
 
     epochs: int
     batch: int
@@ -39,6 +39,10 @@ class HyperParameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     dropout: float = 0.0  # after each of them
     loss: Literal["cross-entropy", "ranking"] = "cross-entropy"  # of RUBER
     margin: float = 0.5  # of the ranking loss
+    patience: int = 0  # epochs without a lower validation loss before the end; 0 trains all
+    negatives: Literal["batch", "set"] = "batch"  # a shift of the batch, or drawn for each pair
+    weights: Literal["batch", "set"] = "batch"  # of labels: by their counts in the batch or in all
+    order: Literal["depth-first", "topological", "random"] = "depth-first"  # of facts
 
 
 class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -57,7 +61,8 @@ class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def values(self, changes: Sequence[str] = ()) -> HyperParameters:
         """Return the values, some changed by ``NAME=VALUE``."""
-        values = {name: stated.value for name, stated in self.hyperparameters.items()}
+        values: dict[str, float | int | str] = {"patience": 0}
+        values |= {name: stated.value for name, stated in self.hyperparameters.items()}
         for change in changes:
             name, equals, value = change.partition("=")
             if not equals or name not in values:

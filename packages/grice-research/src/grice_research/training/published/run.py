@@ -19,7 +19,7 @@ from grice.stats.comparison import proportion
 from grice.stats.estimate import Estimate
 from grice_research.published_models.convert import checkpoint as opened_checkpoint
 from grice_research.training.published.course import CURVE, Course, Point, drawn_curve
-from grice_research.training.published.examples import TrainingExample, read_examples
+from grice_research.training.published.examples import TrainingExample, in_order, read_examples
 from grice_research.training.published.learners import Learner, open_learner, torch_module
 from grice_research.training.published.recipes import HyperParameters, Recipe
 
@@ -59,14 +59,17 @@ def train_published(order: Order) -> PublishedReport:
     recipe, output = order.recipe, order.output
     check_folder(output)
     values = recipe.values(order.changes)
-    learned, held = _split(order)
+    learned, held = _split(order, values)
+    validation: list[TrainingExample] = []
+    if values.patience:  # not the held-out examples, on which the result is measured
+        learned, validation = _divided(learned, "validation")
     work = output.with_name(f"{output.name}.training")
     torch_module()
     with opened_checkpoint(order.base) as base:
         learner = open_learner(recipe, base, values)
     learner.network.to(learner.device).eval()
     before = _measured(learner, held)
-    curve = Course(learner, learned, work).run()
+    curve = Course(learner, learned, work, validation).run()
     report = PublishedReport(
         recipe=recipe.name,
         examples=len(learned),
@@ -91,15 +94,25 @@ def train_published(order: Order) -> PublishedReport:
     return report
 
 
-def _split(order: Order) -> tuple[list[TrainingExample], list[TrainingExample]]:
+def _split(
+    order: Order, values: HyperParameters
+) -> tuple[list[TrainingExample], list[TrainingExample]]:
     """Return what is learned from and what is held out; no group is in both."""
-    examples = read_examples(order.recipe.name, order.files)
+    name = order.recipe.name
+    examples = in_order(read_examples(name, order.files), values)
     if order.held_out:
-        return examples, read_examples(order.recipe.name, order.held_out)
+        return examples, in_order(read_examples(name, order.held_out), values)
+    return _divided(examples)
+
+
+def _divided(
+    examples: Sequence[TrainingExample], salt: str = ""
+) -> tuple[list[TrainingExample], list[TrainingExample]]:
+    """Return nine tenths and a tenth of examples, whole groups, by the hashes of their names."""
     learned: list[TrainingExample] = []
     held: list[TrainingExample] = []
     for example in examples:
-        tenth = int(sha256(example.group.encode()).hexdigest(), 16) % 10 == 0
+        tenth = int(sha256(f"{salt}{example.group}".encode()).hexdigest(), 16) % 10 == 0
         (held if tenth else learned).append(example)
     if len(held) < 2 or not learned:
         raise InputError(f"{len(examples)} examples: too few to hold a tenth out; give --test FILE")

@@ -1,0 +1,81 @@
+"""Write ``docs/papers.md``: components of the source papers, what runs them, and figures.
+
+Components stand in ``papers.toml``; every figure is read from ``docs/results``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+
+from grice_research.pages import Records
+from grice_research.runs import Run
+
+COMPONENTS = Path(__file__).parent / "papers.toml"
+HEAD = """\
+# The papers
+
+Each component of the source papers with the command that runs it. *Ours* is the recorded figure of
+the row with its 95 % interval, *printed* the figure that the paper states for it, *floor* a trivial
+baseline on the same items. A component without a figure was run, and has no row in the [benches](results.md).
+`make docs` writes this page from [papers.toml](papers.toml) and the records.
+
+"""
+TITLES = "component|command|ours|printed|floor"
+NONE = "–"
+
+
+class Component(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A component; ``figure`` names bench, row, measure and set of its record."""
+
+    name: str
+    run: str
+    figure: tuple[str, str, str, str] | None = None
+    floor: str = ""  # row of the trivial baseline; the best one if empty, none if ``-``
+
+
+class Paper(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A paper with its components, and what cannot be had here."""
+
+    title: str
+    components: tuple[Component, ...]
+    missing: tuple[str, ...]
+
+
+def papers_page(runs: Sequence[Run]) -> str:
+    """Return the page as Markdown."""
+    records = Records(runs)
+    papers = msgspec.toml.decode(COMPONENTS.read_bytes(), type=dict[str, tuple[Paper, ...]])
+    parts = ["\n".join(_section(paper, records)) for paper in papers["paper"]]
+    return "".join([HEAD, *records.notice(), "\n".join(parts)])
+
+
+def _section(paper: Paper, records: Records) -> Iterator[str]:
+    yield f"## {paper.title}\n"
+    yield f"| {TITLES.replace('|', ' | ')} |\n|---|---|---|---:|---|"
+    for each in paper.components:
+        commands = " <br> ".join(f"`{command}`" for command in each.run.split("; "))
+        yield f"| {each.name} | {commands} | {' | '.join(_figures(each, records))} |"
+    yield "\n**Not here:**\n"
+    yield from (f"- {reason}" for reason in paper.missing)
+    yield ""
+
+
+def _figures(component: Component, records: Records) -> list[str]:
+    if component.figure is None:
+        return [NONE] * 3
+    bench, row, measure, on = component.figure
+    ours = records.get(bench, [row], measure, on)
+    if ours is None:
+        raise ValueError(f"{COMPONENTS}: {component.name}: no record of {component.figure}")
+    floor = records.best(bench, measure, on)
+    if component.floor:
+        floor = records.get(bench, _rows_of(component.floor), measure, on)
+    printed = NONE if ours.published is None else f"{ours.published:g}"
+    return [records.cell(ours), printed, records.cell(floor)]
+
+
+def _rows_of(floor: str) -> list[str]:
+    return [] if floor == "-" else [floor]
