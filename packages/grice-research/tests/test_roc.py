@@ -46,16 +46,6 @@ def test_within_strata_what_only_knows_the_stratum_is_worth_nothing():
     assert roc_areas({"rate": rates}, labels, strata=names).areas["rate"].value == 0.5
 
 
-@pytest.mark.parametrize(
-    ("values", "labels", "message"),
-    [([1, 2, 3, 4], [1, 1, 1, 1], "both labels"), ([1, 2, 3, 4], [0, 2, 1, 1], "1 or 0"),
-     ([1, None, 3, 4], LABELS, "every item needs a value")],
-)  # fmt: skip
-def test_what_has_no_area_is_refused(values, labels, message):
-    with pytest.raises(InputError, match=message):
-        roc_areas({"a": values}, labels)
-
-
 def test_a_lift_is_the_precision_of_the_first_tenth_over_the_rate():
     labels, rng = np.tile([1.0, 0, 0, 0, 0], 40), np.random.default_rng(0)
     half = labels * (rng.random(200) < 0.5) + rng.random(200) / 2
