@@ -80,4 +80,4 @@ def _view(order: Order) -> View:
     shares = [(when, number(share.value), bounds(share)) for when, share in measured]
     yield Table((f"{report.held_out} held out", "measure", "95 % interval"), shares)
     yield Lines([f"{report.measure}; chance is 0.5"])
-    yield Lines([f"model: file:{order.output}; curve: curve.svg in it"], style="dim")
+    yield Lines([f"model: file:{order.output}; losses: curve.jsonl in it"], style="dim")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from hashlib import sha256
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -181,22 +180,3 @@ class Course:
         self._torch.set_rng_state(state["random"])
         self._step = int(state["step"])
         self._curve = [msgspec.convert(point, Point) for point in state["curve"]]
-
-
-def drawn_curve(curve: Sequence[Point], title: str) -> str:
-    """Return the loss over steps as SVG."""
-    most = max(point.loss for point in curve) or 1.0
-    last, width, height = curve[-1].step, 400, 160
-    places = (
-        f"{width * point.step / last:.1f},{height - height * max(0.0, point.loss) / most:.1f}"
-        for point in curve
-    )
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="-56 -32 480 240" font-size="12" '
-        f'font-family="sans-serif" fill="#222"><title>{escape(title)}</title>'
-        f'<rect x="-56" y="-32" width="480" height="240" fill="#fff"/>'
-        f'<text y="-14">{escape(title)}</text><text x="-50" y="8">{most:.3g}</text>'
-        f'<text x="-50" y="{height}">0</text><text x="{width - 60}" y="{height + 20}">step {last}'
-        f'</text><path d="M0,0V{height}H{width}" fill="none" stroke="#888"/><polyline '
-        f'points="{" ".join(places)}" fill="none" stroke="#1f5fa8" stroke-width="2"/></svg>\n'
-    )

@@ -12,13 +12,13 @@ from typing import NamedTuple
 import msgspec
 
 from grice.errors import InputError
-from grice.files import make_folder, write_text
+from grice.files import make_folder
 from grice.models.folder import CardValue, check_folder, write_card
 from grice.models.loader import find_model_type
 from grice.stats.comparison import proportion
 from grice.stats.estimate import Estimate
 from grice_research.published_models.convert import checkpoint as opened_checkpoint
-from grice_research.training.published.course import CURVE, Course, Point, drawn_curve
+from grice_research.training.published.course import CURVE, Course, Point
 from grice_research.training.published.examples import TrainingExample, in_order, read_examples
 from grice_research.training.published.learners import Learner, open_learner, torch_module
 from grice_research.training.published.recipes import HyperParameters, Recipe
@@ -90,7 +90,6 @@ def train_published(order: Order) -> PublishedReport:
         for path in Path(folder).iterdir():
             shutil.move(path, output / path.name)
     shutil.copyfile(work / CURVE, output / CURVE)
-    write_text(output / "curve.svg", drawn_curve(curve, f"{recipe.name}: loss"))
     return report
 
 
