@@ -17,7 +17,7 @@ def test_figures_stand_beside_the_cosine_the_worst_source_first():
         "relevance": np.array([0.2, 1, np.nan]),
         "repetition": np.array([0.6, *[np.nan] * 2]),
     }
-    means = 2 / (1 / 0.25 + 1 / 0.65) - 0.05, 2 / (1 / 1.05 + 1 / 0.55) - 0.05
+    means = 2 / (1 / 0.4 + 1 / 0.8) - 0.2, 2 / (1 / 1.2 + 1 / 0.7) - 0.2
     assert joined(parts, columns) == pytest.approx([*means, 0.5])
     assert {turn.group for turn in sample(MARKED, 10)} == {"group 7", "group 8"}
     good, bad = np.array([1 - turn.flawed for turn in MARKED]), np.zeros(len(MARKED))

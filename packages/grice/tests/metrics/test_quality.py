@@ -21,10 +21,10 @@ def test_low_ranks_decide_and_parts_without_a_value_contribute_nothing():
     parts = [MADE, msgspec.structs.replace(MADE, metric="repetition", weight=3.0)]
     good, silent = Judgement(1.0), Judgement(0.5, "abstained", "no history")
     both = contributions(parts, {"relevance": good, "repetition": Judgement(0.0)})
-    assert both["repetition"] < -0.4 < 0 < both["relevance"] < 0.1
-    assert quality_of(both) == pytest.approx(1 / (0.25 / 1.05 + 0.75 / 0.05) - 0.05)
+    assert both["repetition"] < -0.2 < 0 < both["relevance"] < 0.1
+    assert quality_of(both) == pytest.approx(1 / (0.25 / 1.2 + 0.75 / 0.2) - 0.2)
     alone = contributions(parts, {"relevance": good, "repetition": silent})
-    assert alone == pytest.approx({"relevance": 1 / (0.25 / 1.05 + 0.75 / 0.55) - 0.05 - 0.5})
+    assert alone == pytest.approx({"relevance": 1 / (0.25 / 1.2 + 0.75 / 0.7) - 0.2 - 0.5})
     assert contributions(parts, {"relevance": silent}) == {}
 
 

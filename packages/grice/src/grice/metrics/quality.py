@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Judged: TypeAlias = Mapping[str, Judgement] | Mapping[str, Score]  # by metric
 
 NEUTRAL = 0.5
-OFFSET = 0.05
+OFFSET = 0.2
 """Added to a rank before the harmonic mean: the lowest ranks of a part count about alike."""
 LOW = 0.5  # from this value on, a metric reports no flaw
 NO_FLAW = "no specific flaw"

@@ -34,13 +34,13 @@ from grice_research.roc import review_lifts, roc_areas
 
 COSINE = "cosine_last_turn"
 CHOSEN = {
-    "small": ("sensibleness", "relevance", "repetition"),
-    "medium": ("sensibleness", "relevance", "repetition", "likelihood"),
-    "large": ("sensibleness", "relevance", "repetition"),
+    "small": ("sensibleness", "relevance", "contradiction", "repetition"),
+    "medium": ("sensibleness", "relevance", "contradiction", "repetition", "likelihood"),
+    "large": ("sensibleness", "relevance", "contradiction", "repetition"),
 }
 """The parts by preset; the README of the recipe says why."""
-CEILINGS = {"contradiction": 0.5, "repetition": 0.05}
-"""Values above count as this one: no contradiction, or no nearly literal repetition, is found."""
+CEILINGS = {"repetition": 0.05}
+"""Values above count as this one: no nearly literal repetition is found."""
 MAJORITY = 0.4
 """Share of people from which a turn of dbdc3 counts as marked in figures: most of three votes."""
 STEPS = 100  # between quantiles
