@@ -9,16 +9,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grice.data import FeatureEvidence, Finding, Span
-from grice.detectors.reactions import TAKEN_BACK
+from grice.data import FeatureEvidence, Finding, Score, Span
+from grice.detectors.reactions import TAKEN_BACK, Sign
 from grice.detectors.rules import Rule
 from grice.errors import excerpt
 from grice.text.markup import as_read
 
 if TYPE_CHECKING:
-    from grice.data import Score
     from grice.detectors.conversation import Reply
-    from grice.detectors.reactions import Sign
 
 SENSELESS = Rule("D311", "senseless", "makes no sense", severity="warning")
 OFF_TOPIC = Rule("D312", "off-topic", "off topic", severity="warning")

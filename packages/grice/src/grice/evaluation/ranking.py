@@ -12,21 +12,23 @@ from __future__ import annotations
 import heapq
 import math
 from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
 from importlib import resources
 from itertools import takewhile
-from typing import TYPE_CHECKING, NamedTuple
+from pathlib import Path
+from typing import NamedTuple, Unpack
 
 import msgspec
 from msgspec.structs import replace
 
 import grice
-from grice.data import FeatureEvidence, Finding
+from grice.data import Conversation, FeatureEvidence, Finding, Score, Span
 from grice.detectors import ALL, RULES, empty_reply, find_flaws
 from grice.detectors.check import FEWEST, NEARLY_ALL, Check, Checker, Known, count_of
 from grice.detectors.conversation import Background, Reply
-from grice.detectors.reactions import signs_of
-from grice.detectors.rules import selected
+from grice.detectors.reactions import Sign, signs_of
+from grice.detectors.rules import Rule, selected
 from grice.detectors.scored import SCORED_RULES, finding_by, finding_of
 from grice.errors import InputError, RecordError, plural
 from grice.evaluation.groups import FlawedReply
@@ -35,18 +37,8 @@ from grice.metrics.quality import NO_FLAW, PARTS, contributions, quality_of, str
 from grice.models.folder import open_folder
 from grice.models.joined import Part, read_parts
 from grice.readers.roles import unspoken
-from grice.scoring.api import JUDGE_SCHEMES, load, named_preset
+from grice.scoring.api import JUDGE_SCHEMES, Grader, Settings, load, named_preset
 from grice.scoring.loaded import EMPTY, judged_turns
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
-    from pathlib import Path
-    from typing import Unpack
-
-    from grice.data import Conversation, Score, Span
-    from grice.detectors.reactions import Sign
-    from grice.detectors.rules import Rule
-    from grice.scoring.api import Grader, Settings
 
 QUALITY, SHIPPED = "quality", "builtin:"
 REFERENCES = ("quality-small", "quality-medium", "quality-large")

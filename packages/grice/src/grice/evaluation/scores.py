@@ -10,23 +10,19 @@ import math
 import re
 import sys
 import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
-from grice.data import Score, Status
+from grice.data import Conversation, Json, Score, Status
 from grice.errors import InputError, RecordError, did_you_mean, os_reason, redacted
 from grice.files import files_under, is_folder, is_url, open_url
 from grice.readers import files_of, from_file, read, recognise
 from grice.scoring.arrow import MAGIC, lines_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from grice.data import Conversation, Json
 
 TURNS = (1 << 32) - 1  # turns of a conversation are numbered below this
 SCORE = "a score as grice score writes it"

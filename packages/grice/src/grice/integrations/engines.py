@@ -14,27 +14,22 @@ import sys
 import tempfile
 import warnings
 from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import msgspec
 
 from grice import __version__
-from grice.data import json_line
+from grice.data import Score, json_line
 from grice.errors import GriceError, InputError, did_you_mean, excerpt, imported
 from grice.files import files_under, is_url, make_folder, version_of, writing, writing_url
 from grice.models.loader import default_workers
 from grice.readers import check_arrow, files_of, from_file, read
-from grice.scoring.api import SMALL, load
+from grice.scoring.api import SMALL, Grader, load
 from grice.scoring.arrow import score_records, write_table
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from grice.data import Score
-    from grice.scoring.api import Grader
 
 PATIENCE = 10  # seconds that a cluster may take to answer
 DASK = {

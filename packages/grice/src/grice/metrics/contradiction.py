@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
-from grice.data import Judgement, TurnEvidence
+from grice.data import Evidence, Judgement, Response, TurnEvidence
 from grice.metrics.common import feature_at, own_turns, unscorable_reply
 from grice.metrics.declaration import Example, metric
 from grice.models.protocols import (
@@ -21,11 +22,6 @@ from grice.text.content import Stretch, content_words, sentences
 from grice.text.lexicon import antonym_table, look_up
 from grice.text.tokens import PLAIN_WORDS_AND_NUMBERS
 from grice.text.wordlists import words_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from grice.data import Evidence, Response
 
 HALF = 0.5  # below this value a reply is reported as contradicting
 NEUTRAL = 1.0  # value of a reply without earlier statements of its speaker

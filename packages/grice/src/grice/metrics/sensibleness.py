@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
-from grice.data import FeatureEvidence, Judgement
+from grice.data import Evidence, FeatureEvidence, Judgement, Response
 from grice.metrics.common import unscorable_reply
 from grice.metrics.declaration import Example, metric
 from grice.models.protocols import FlawModel
 from grice.numeric import logit, sigmoid
 from grice.text.language import unreadable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from grice.data import Evidence, Response
 
 NEUTRAL = 0.5
 REPETITION, UNANSWERED = "repetition", "unanswered"

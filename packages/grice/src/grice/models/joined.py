@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from grice.errors import ModelFolderError
-from grice.models.loader import Settings, dependencies_of, model_type
+from grice.models.loader import ModelLoader, Settings, dependencies_of, model_type
 
 if TYPE_CHECKING:
     from grice.models.folder import ModelFolder
-    from grice.models.loader import ModelLoader
 
 FILE = "parts.json"
 

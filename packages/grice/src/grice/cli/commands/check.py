@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Literal
 
-from grice.cli.derive import Input
+from grice.cli.derive import Count, Input, Names, OutputPath
 from grice.cli.options import columns_of, opened, suggest_larger
 from grice.cli.output import (
     DONE,
@@ -24,17 +25,13 @@ from grice.cli.output import (
 from grice.errors import InputError, RecordError, plural
 from grice.files import cache_folder
 from grice.progress import tracking
-from grice.tables import Lines, Table
+from grice.tables import Lines, Table, View
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from grice.cli.derive import Count, Names, OutputPath
     from grice.data import Finding
     from grice.detectors.check import Check, Checker
     from grice.evaluation.groups import FlawedReply, Group
     from grice.evaluation.ranking import RankedReply, Ranker, Ranking
-    from grice.tables import View
 
 TURN_WIDTH = 74
 """Characters of a turn that are shown: a line of a terminal."""

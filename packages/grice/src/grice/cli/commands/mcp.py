@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, wraps
 from pathlib import Path
 from threading import Lock
@@ -12,23 +13,17 @@ from msgspec import to_builtins
 from msgspec.structs import replace
 
 import grice
-from grice.cli.derive import names
+from grice.cli.derive import Scoring, names
 from grice.cli.options import check_options, loader
 from grice.cli.output import DONE, Output, note
 from grice.errors import GriceError, InputError, RecordError, excerpt, imported, os_reason
-from grice.readers import files_of, read
-from grice.scoring.api import conversations_of
+from grice.readers import Found, files_of, read
+from grice.scoring.api import Grader, conversations_of
 from grice.scoring.run import Sink, score_windows
 from grice.scoring.summary import SummaryBuilder
 from grice.tables import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from grice.cli.derive import Scoring
-    from grice.readers import Found
-    from grice.scoring.api import Grader
-
     Load = Callable[[Sequence[str]], Grader]
 
 INSTRUCTIONS = (

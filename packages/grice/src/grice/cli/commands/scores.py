@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from grice.cli.derive import names
+from grice.cli.derive import Count, Endpoints, Input, OutputPath, Scoring, names
 from grice.cli.options import (
     check_options,
     columns_of,
@@ -31,13 +33,9 @@ from grice.cli.output import (
 )
 from grice.errors import LONGEST, InputError, plural, redacted
 from grice.progress import tracking
-from grice.tables import Lines, Table, number, value_and_bounds
+from grice.tables import Lines, Table, View, number, value_and_bounds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from grice.cli.derive import Count, Endpoints, Input, OutputPath, Scoring
     from grice.data import Conversation, Evidence, Score
     from grice.detectors.check import Check
     from grice.evaluation.perturbed import Counterfactual
@@ -47,7 +45,6 @@ if TYPE_CHECKING:
     from grice.scoring.loaded import LoadedMetric
     from grice.scoring.run import Run
     from grice.scoring.summary import Summary
-    from grice.tables import View
 
 FIRST = 5
 """Number of replies listed to check first, and of unreadable records that are shown."""
