@@ -59,6 +59,10 @@ def test_perturb_prints_the_share_of_broken_conversations_that_score_lower(tmp_p
     assert main([*words, "--score", "turn_count", "-o", str(broken), "--no-cache"]) == 0
     assert "chance is .500" in capsys.readouterr().out
     assert len(broken.read_text().splitlines()) == 12
+    assert main([*words, "--training", str(broken)]) == 0
+    first, second, *_ = lines = broken.read_text().splitlines()
+    assert (len(lines), first.count("</UTT>"), first[-1], second[-1]) == (24, 4, "1", "0")
+    assert capsys.readouterr().out == "", "perturbed conversations go where they are asked for"
     file.write_text('{"turns": ["Hi."]}\n')
     assert main(["perturb", str(file), "--kind", "half-swap", "--score", "log_length"]) == 2
     assert "no conversation could be perturbed" in capsys.readouterr().err

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import msgspec
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from grice.scoring.loaded import LoadedMetric
 
 EVERY = "every kind"
+UTTERANCE = "</UTT>"  # ends each one in DEAM's files
 METHOD = "paired accuracy, ties 0.5, Wilson's interval over sources"
 TRIED = 12  # most single changes of a kind, those of the least plausible triples first
 
@@ -82,6 +83,17 @@ def perturbed_pairs(
             f"{name}: no conversation could be perturbed; other kinds may apply: grice perturb list"
         )
     return pairs
+
+
+def training_lines(pairs: Sequence[Pair]) -> Iterator[str]:
+    """Yield lines in DEAM's layout: each original with label 1, then its perturbed copy with 0.
+
+    Each utterance ends with ``</UTT>``; without this mark and line ends within.
+    """
+    for pair in pairs:
+        for talk, label in ((pair.original, 1), (pair.perturbed, 0)):
+            texts = (" ".join(turn.text.replace(UTTERANCE, " ").split()) for turn in talk.turns)
+            yield "".join(f"{text}{UTTERANCE}" for text in texts) + f"{label}\n"
 
 
 def judge_pairs(

@@ -31,6 +31,7 @@ from grice.cli.output import (
     show,
     warn,
     write_rows,
+    write_text,
 )
 from grice.errors import LONGEST, InputError, MetricError, RecordError, plural
 from grice.tables import Lines, Table, View, number, value_and_bounds, with_interval
@@ -381,6 +382,7 @@ def perturb(
     score: str | None = None,
     speaker: Sequence[str] = (),
     resource: Sequence[str] = (),
+    training: OutputPath | None = None,
     output: OutputPath | None = None,
     scoring: Scoring,
 ) -> Output | int:
@@ -393,9 +395,10 @@ def perturb(
         score (METRICS): print for each of these metrics the share of perturbed conversations that
             score lower
         resource (NAME=VALUE): file or model that a kind of a plug-in reads; may be repeated
+        training (FILE.txt): each conversation and its perturbed copy, for grice train deam
         output: one conversation per line; default: standard output
     """
-    from grice.evaluation.perturbed import judge_pairs, perturbed_pairs
+    from grice.evaluation.perturbed import judge_pairs, perturbed_pairs, training_lines
     from grice.perturb import material_for, named
 
     if list(files) in ([], ["list"]):
@@ -413,13 +416,18 @@ def perturb(
             raise InputError(f"--resource {text}: write NAME=VALUE")
         resources[name] = value
     material = material_for(kinds, sound, resources)
-    if output or not score:
+    if output or not (score or training):
         write_rows(_perturbed(sound, kinds, seed, material), output)
     status = PARTIAL if broken else DONE
-    if not score:
+    if not (score or training):
         return status
     name = ", ".join(files)
     pairs = perturbed_pairs(name, sound, kinds, seed=seed, material=material)
+    if training is not None:
+        write_text("".join(training_lines(pairs)), training)
+        note(f"{training}: {plural(len(pairs), 'conversation')} with a perturbed copy each")
+    if not score:
+        return status
     with load_grader(scoring, speaker) as grader:
         block = judge_pairs(name, pairs, grader, f",seed:{seed}")
     return Output([block], _perturbed_view(block), status)
