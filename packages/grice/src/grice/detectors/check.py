@@ -106,7 +106,7 @@ class Checker:
     ) -> None:
         self._rules = rules
         self._speakers = speakers
-        self._old = Known(baseline)
+        self._old = Known(baseline or ())
         self._findings: list[Finding] = []
         self._found: Counter[str] = Counter()
         self._within: dict[str, set[str]] = {rule.code: set() for rule in rules}
@@ -178,8 +178,8 @@ def count_of(rule: Rule, findings: int, conversations: int) -> RuleCount:
 class Known:
     """Leaves out the findings of a baseline, each as often as it has them."""
 
-    def __init__(self, baseline: Check | None) -> None:
-        self._left = Counter(each.identity for each in (baseline.findings if baseline else ()))
+    def __init__(self, findings: Iterable[Finding]) -> None:
+        self._left = Counter(each.identity for each in findings)
         self.count = 0  # findings left out so far
 
     def new(self, findings: Iterable[Finding]) -> Iterator[Finding]:

@@ -22,7 +22,6 @@ from typing import NamedTuple, Unpack
 import msgspec
 from msgspec.structs import replace
 
-import grice
 from grice.data import Conversation, FeatureEvidence, Finding, Score, Span
 from grice.detectors import ALL, RULES, empty_reply, find_flaws
 from grice.detectors.check import FEWEST, NEARLY_ALL, Check, Checker, Known, count_of
@@ -292,30 +291,6 @@ class Ranking(msgspec.Struct, frozen=True):
         """The number of findings of rules."""
         return sum(self.certain.values())
 
-    def as_check(self, rules: Sequence[Rule], problems: Sequence[RecordError] = ()) -> Check:
-        """Return the findings in the order of the replies, counted by rule."""
-        findings = [finding for item in self.items for finding in item.findings]
-        by_score = Counter(each.code for item in self.items for each in item.findings)
-        counts = {rule.code: by_score[rule.code] for rule in SCORED_RULES} | self.certain
-        within = {
-            code: {each.conversation for each in findings if each.code == code} for code in counts
-        }
-        listed = [*rules, *(rule for rule in SCORED_RULES if by_score[rule.code])]
-        counted = [
-            count_of(rule, counts.get(rule.code, 0), len(within.get(rule.code, ())))
-            for rule in listed
-        ]
-        return Check(
-            grice.__version__,
-            self.conversations,
-            self.replies,
-            tuple(counted),
-            tuple(findings),
-            self.known,
-            len(problems),
-            tuple(map(str, problems[:FEWEST])),
-        )
-
 
 class Ranker:
     """Collects the replies to read first while scores arrive; memory holds only these.
@@ -344,15 +319,14 @@ class Ranker:
         self._rules = selected(ALL) if rules is None else tuple(rules)
         self._order = {rule.code: rule for rule in sorted(self._rules, key=_first_read)}
         self._speakers = speakers
-        self._old = Known(baseline)
+        self._old = Known(baseline or ())
         self.checker = Checker(self._rules)
         self._reference: Reference | None = None
         self._run: dict[str, str] = {}
-        self._conversations = self._replies = self._turns = 0
+        self._replies = self._turns = 0
         # A heap of the highest probabilities; of equal ones the earlier reply is larger.
         self._low: list[tuple[float, int, RankedReply]] = []
         self._certain: dict[str, list[RankedReply]] = {code: [] for code in self._order}
-        self._findings: Counter[str] = Counter()
         self._used: Counter[str] = Counter()
 
     def add(self, talk: Conversation | None, scores: Sequence[Score]) -> Sequence[Finding]:
@@ -365,7 +339,6 @@ class Ranker:
             by_turn = {turn: {} for turn in judged_turns(talk, self._speakers)} | by_turn
         if not by_turn:
             return ()
-        self._conversations += 1
         self._run |= {score.metric: score.signature for score in scores}
         if scores:
             self._reference = self._reference or reference_for(self._run)
@@ -401,7 +374,6 @@ class Ranker:
                 file=file,
             )
             if findings := certain.get(turn):
-                self._findings.update(finding.code for finding in findings)
                 if len(kept := self._certain[findings[0].code]) < self._top:
                     precision = findings[0].confidence
                     item = replace(
@@ -428,23 +400,43 @@ class Ranker:
         known = {part.metric for part in reference.known(self._run)}
         if QUALITY in self._run:
             known |= {QUALITY, *(part.metric for part in reference.parts)}
-        listed = {code: self._listed(code) for code in self._order}
+        checked = self.checker.check()
+        counts = checked.counts()
+        listed = {code: self._listed(code, counts.get(code, 0)) for code in self._order}
         # Of too many replies with findings, some of each rule are listed.
         places = [(place, code) for code in listed for place in range(len(listed[code]))]
         chosen = Counter(code for _, code in sorted(places, key=lambda p: p[0])[: self._top])
         items = [item for code in listed for item in listed[code][: chosen[code]]]
         items += [item for _, _, item in sorted(self._low, reverse=True)[: self._top - len(items)]]
         return Ranking(
-            self._conversations,
-            self._replies,
+            checked.conversations,
+            checked.replies,
             self._turns,
             tuple(replace(item, rank=rank) for rank, item in enumerate(items, 1)),
             {part.metric: self._used[part.metric] for part in reference.parts},
             tuple(part.metric for part in reference.parts if part.metric not in known),
             reference.name,
-            {code: self._findings[code] for code in self._order if self._findings[code]},
+            {code: counts[code] for code in self._order if code in counts},
             tuple(sorted(self._run.keys() - known)),
             self._old.count,
+        )
+
+    def check(self, ranking: Ranking, problems: Sequence[RecordError] = ()) -> Check:
+        """Return the findings in the order of a ranking; those of rules are all counted."""
+        findings = [finding for item in ranking.items for finding in item.findings]
+        checked = self.checker.check()
+        by_score = (
+            (rule, [each.conversation for each in findings if each.code == rule.code])
+            for rule in SCORED_RULES
+        )
+        counted = [count_of(rule, len(found), len({*found})) for rule, found in by_score if found]
+        return replace(
+            checked,
+            rules=(*checked.rules, *counted),
+            findings=tuple(findings),
+            known=ranking.known,
+            skipped=len(problems),
+            problems=tuple(map(str, problems[:FEWEST])),
         )
 
     def _found(
@@ -462,9 +454,9 @@ class Ranker:
             by_turn.setdefault(finding.turn, []).append(finding)
         return by_turn
 
-    def _listed(self, code: str) -> list[RankedReply]:
+    def _listed(self, code: str, number: int) -> list[RankedReply]:
         """Return the replies with a finding; one of nearly all replies once."""
-        kept, number = self._certain[code], self._findings[code]
+        kept = self._certain[code]
         if number < max(FEWEST, NEARLY_ALL * self._replies) or not kept:
             return kept
         finding, *more = kept[0].findings

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from array import array
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
@@ -12,6 +11,7 @@ import numpy as np
 
 import grice
 from grice.detectors import ALL, find_flaws
+from grice.detectors.check import Known
 from grice.errors import InputError, RecordError
 from grice.evaluation.scores import read_score_lines
 from grice.evaluation.table import FINDING, Ids, MetricScores, ScoreTable
@@ -82,14 +82,7 @@ def rate_tables(first: CheckedLog, second: CheckedLog) -> tuple[ScoreTable, Scor
 
 def missing_in(known: Sequence[Finding], findings: Sequence[Finding]) -> tuple[Finding, ...]:
     """Return the findings that are not among the known ones."""
-    left = Counter(finding.identity for finding in known)
-    missing = []
-    for finding in findings:
-        if left[finding.identity]:
-            left[finding.identity] -= 1
-        else:
-            missing.append(finding)
-    return tuple(missing)
+    return tuple(Known(known).new(findings))
 
 
 def holds_conversations(file: str) -> bool:

@@ -107,7 +107,7 @@ def check(
         preset = models or default_preset()
         problems = _rank(ranker, files, reading, speaker, preset, scores)
         ranking = ranker.ranking()
-        result = ranking.as_check(rules, problems)
+        result = ranker.check(ranking, problems)
         flawed = [item.flawed for item in ranking.items] if group else []
     else:
         preset = SMALL
