@@ -60,15 +60,16 @@ def pages() -> dict[Path, str]:
 
 def _with_rules(page: str) -> str:
     """Return the page of rules with what each finds and its recorded figures between the marks."""
-    head = "rule|finds|precision|95 %|n|natural: right of read|recall|95 %|by default"
-    rows = [f"| {head.replace('|', ' | ')} |", "|---|---|---:|---:|---:|---:|---:|---:|---|"]
+    head = "rule|finds|precision|95 %|random|n|natural: right of read|recall|95 %|by default"
+    rows = [f"| {head.replace('|', ' | ')} |", "|---|---|---:|---:|---:|---:|---:|---:|---:|---|"]
     for rule in ALL:
         seen = figures()[rule.code]
         finds = (inspect.getdoc(rule.detect or rule.scan) or "").partition("\n")[0]
         cells = [f"{rule.code} `{rule.name}`", finds.removeprefix("Find ").rstrip(".")]
         low, high = wilson_interval(seen.found / max(seen.planted, 1), max(seen.planted, 1))
-        shown = [f"{seen.precision:.3f}", f"{seen.low:.3f} – {seen.high:.3f}", f"{seen.n:,}"]
-        cells += [*(shown if seen.n else "––0"), f"{seen.right:,} of {seen.natural:,}"]
+        shown = [f"{seen.precision:.3f}", f"{seen.low:.3f} – {seen.high:.3f}"]
+        shown += [f"{seen.floor:.2f}", f"{seen.n:,}"]
+        cells += [*(shown if seen.n else "–––0"), f"{seen.right:,} of {seen.natural:,}"]
         recall = [f"{seen.found} of {seen.planted}", f"{low:.2f} – {high:.2f}"]
         cells += recall if seen.planted else "––"
         rows.append(f"| {' | '.join([*cells, 'yes' if rule.is_default else 'no'])} |")

@@ -105,19 +105,6 @@ def test_only_replies_that_metrics_judge_are_checked():
     assert [flaw.turn for flaw in certain_flaws(conversation, [1])] == [1]
 
 
-def test_a_system_turn_that_asks_for_json_makes_it_no_flaw():
-    system = Turn("system", "Answer in JSON.", role="system")
-    reply = talk("When is it?", '{"time": "nine"}')
-    assert [flaw.rule for flaw in certain_flaws(reply)] == ["raw-json"]
-    turns = (system, *reply.turns)
-    assert certain_flaws(Conversation("talk", turns)) == []
-
-
-def test_a_redacted_log_has_no_templates_left_in():
-    assert found("I am [NAME]", "Hello [NAME]!") == []
-    assert found("I am Ann", "Hello [NAME]!") == [("template-left-in", 1)]
-
-
 @pytest.mark.parametrize(("texts", "turns"), [
     ((GERMAN, GERMAN, GERMAN, GERMAN), []),
     (("Где мой заказ сейчас?", "Ваш заказ уже в пути."), []),
@@ -130,10 +117,6 @@ def test_a_redacted_log_has_no_templates_left_in():
 ])  # fmt: skip
 def test_a_reply_in_no_language_of_its_user_is_found(texts, turns):
     assert found(*texts) == [("other-language", turn) for turn in turns]
-
-
-def test_a_reply_in_another_language_needs_a_turn_of_the_user_before_it():
-    assert certain_flaws(Conversation("talk", tuple(reversed(talk(GERMAN, ENGLISH).turns)))) == []
 
 
 def test_a_turn_that_its_speaker_goes_on_with_is_not_cut_off():
@@ -176,9 +159,14 @@ def test_emojis_and_scripts_from_right_to_left_are_replies(reply):
 
 
 def test_findings_in_the_examples_are_right():
-    check = grice.check(Path(__file__).parents[4] / "examples/convai.jsonl", select=["T"])
+    examples = Path(__file__).parents[4] / "examples"
+    check = grice.check(examples / "convai.jsonl", select=["T"])
     found = {(flaw.rule, *flaw.quotes) for flaw in check.findings}
     assert found == {("empty-reply",), ("leaked-tokens", "<STOP>")}
+    key = (examples / "support-bot-flaws.csv").read_text("utf-8")
+    bot = grice.check(examples / "support-bot.jsonl").findings
+    assert [flaw for flaw in bot if f"{flaw.conversation},{flaw.turn}," not in key] == []
+    assert len(bot) > 8
 
 
 def turn(line):
@@ -195,6 +183,18 @@ def turn(line):
 def codes(*said, meta=None):
     conversation = Conversation("talk", tuple(map(turn, said)), meta=meta or {})
     return {flaw.code for flaw in find_flaws(conversation, ALL, judged_turns(conversation))}
+
+
+@pytest.mark.parametrize("value", ["[" * 5000, "9" * 5000, "\ud800", "nan", '"[1]"', "null"])
+def test_odd_arguments_and_results_are_read(value):
+    call = f'call: pay {{"n": {value}, "to": "{value}"}}'
+    assert codes("u: 9 euros", call, f"t: {value}", f"a: {value} paid", "u: 3", call) <= {
+        "A402",
+        "A405",
+    }
+    assert codes("u: hi", "a: hi", meta={"expected_trajectory": [value], "tools": [value]}) == {
+        "A406"
+    }
 
 
 PRICE = ["u: How much is it?", 'call: price {"item": "tent"}', 't: {"price": 120.5, "stock": 3}']

@@ -73,7 +73,7 @@ def test_findings_of_all_families_come_first_those_of_precise_rules_before_other
         ((7, "T101"), (1, "T105"), (5, "T108"), (3, "U501")), key=lambda found: -LOW[found[1]]
     )
     assert listed == [(*found, True) for found in order]
-    assert result.items[-1].words == ("That is not what",)
+    assert result.items[-1].words == ("That is not what I asked!",)
     (item,) = (item for item in result.items if item.turn == 1)
     assert item.words == ("{{name}}",)
     assert [(span.turn, span.start, span.end) for span in item.spans] == [(1, 5, 13)]

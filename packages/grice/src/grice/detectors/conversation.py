@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import cached_property
 from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple
@@ -10,15 +11,16 @@ from grice.readers.roles import USER, roles_of, unspoken, user_turns
 from grice.text.markup import CODE
 
 if TYPE_CHECKING:
-    import re
     from collections.abc import Callable, Hashable, Iterable
 
     from grice.data import Conversation, Span
-    from grice.detectors.agents import Call
+    from grice.detectors.calls import Call
     from grice.detectors.language import Tongue
     from grice.readers.roles import Role
 
 READ = 20_000  # characters of a turn that are read from its beginning, and from its end
+WORD = re.compile("[a-z]+")
+DIGIT = re.compile(r"\d")
 QUOTED_TURNS = 6  # turns before a reply that it may quote
 
 
@@ -36,6 +38,14 @@ def plain(text: str) -> str:
     return " ".join(text.lower().split()).strip(" .!?…")
 
 
+def beginnings(text: str) -> frozenset[str]:
+    """Return the first five letters of each word, in lower case.
+
+    A pattern whose matches all have one of some words need not be searched where none is.
+    """
+    return frozenset(word[:5] for word in WORD.findall(text.lower()))
+
+
 class Flaw(NamedTuple):
     """Cause of a finding, start and end of the words that show it, and spans of other turns."""
 
@@ -51,6 +61,7 @@ class Background:
         self.talk = talk
         self.replies = tuple(replies)
         self._first: dict[Hashable, dict[str, int]] = {}
+        self._words: dict[int, frozenset[str]] = {}
         self.tongues: dict[str, tuple[int, Tongue] | None] = {}
         self.calls: list[Call] | None = None
 
@@ -64,6 +75,12 @@ class Background:
     def roles(self) -> list[Role | None]:
         """The role of each turn, None where it is not known."""
         return roles_of(self.talk.turns)
+
+    def may_have(self, turn: int, words: frozenset[str]) -> bool:
+        """Return whether a turn has one of some words, as their :func:`beginnings` tell."""
+        if turn not in self._words:
+            self._words[turn] = beginnings(self.talk.turns[turn].text[:READ])
+        return not self._words[turn].isdisjoint(words)
 
     def user_before(self, turn: int) -> int:
         """Return the last turn of a user before a turn, else -1."""
@@ -120,6 +137,11 @@ class Reply:
         self.speaker = self.talk.turns[turn].speaker
         self.whole = self.talk.turns[turn].text
         self.text = self.whole[:READ]
+
+    @cached_property
+    def has_digits(self) -> bool:
+        """Whether the text has a digit, as numbers and passwords do."""
+        return DIGIT.search(self.text) is not None
 
     @cached_property
     def prose(self) -> str:

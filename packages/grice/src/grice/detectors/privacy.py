@@ -41,6 +41,7 @@ OF_PERSON = re.compile(
     r"mother|father|son|daughter|friend|mr|mrs|ms|text)\b",
     re.IGNORECASE,
 )
+ASKED_NUMBER = re.compile(r"\b(?:phone|number)\b", re.IGNORECASE)
 PERSON_BEFORE = 60  # characters before a number that may say whose it is
 CARD = re.compile(r"(?<![\w.-])\d(?:[ -]?\d){12,18}(?![\w-]|\.\d)")
 CARD_NUMBERS = re.compile(
@@ -49,6 +50,9 @@ CARD_NUMBERS = re.compile(
 )
 """Beginnings and lengths of card numbers."""
 IBAN = re.compile(r"(?<![\w-])[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?![\w-])")
+KEY_SIGNS = ("k-", "k_", "AKIA", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "glpat-", "xox", "AIza",
+             "PRIVATE KEY", "eyJ", "://")  # fmt: skip
+"""Parts of which every key has one, to be quick where there is none."""
 KEYS = re.compile(
     r"\b(?:sk|pk|rk)[_-](?:live|test|proj|ant)?[_-]?[A-Za-z0-9_-]{16,200}|\bAKIA[0-9A-Z]{16}\b|"
     r"\bgh[pousr]_[A-Za-z0-9]{30,60}|\bglpat-[\w-]{16,40}|\bxox[abprs]-[\w-]{20,100}|"
@@ -84,10 +88,11 @@ def email_in(reply: Reply) -> Flaw | None:
 
 def phone_in(reply: Reply) -> Flaw | None:
     """Find the phone number of a person, as the words before it or an e-mail address tell."""
-    if reply.last_of_other is not None:
-        request = reply.talk.turns[reply.last_of_other].text
-        if re.search(r"\b(?:phone|number)\b", request, re.IGNORECASE):
-            return None
+    if not reply.has_digits or (
+        reply.last_of_other is not None
+        and ASKED_NUMBER.search(reply.talk.turns[reply.last_of_other].text)
+    ):
+        return None
     has_email = "@" in reply.text and email_in(reply) is not None
     spans = [
         match.span()
@@ -102,6 +107,8 @@ def phone_in(reply: Reply) -> Flaw | None:
 
 def card_in(reply: Reply) -> Flaw | None:
     """Find a card number with a right check digit (Luhn, 1960)."""
+    if not reply.has_digits:
+        return None
     spans = (m.span() for m in CARD.finditer(reply.text) if _is_card(re.sub(r"\D", "", m[0])))
     return _flaw("a card number", _unsaid(reply, spans))
 
@@ -114,7 +121,7 @@ def _is_card(digits: str) -> bool:
 def iban_in(reply: Reply) -> Flaw | None:
     """Find a bank account number with right check digits (ISO 13616)."""
     spans = []
-    for match in IBAN.finditer(reply.text):
+    for match in IBAN.finditer(reply.text) if reply.has_digits else ():
         groups = match[0].split(" ")
         # A word in capitals behind the number is not a part of it.
         for number in dict.fromkeys((match[0], " ".join(groups[:-1]))):
@@ -131,8 +138,10 @@ def _is_iban(number: str) -> bool:
 
 def key_in(reply: Reply) -> Flaw | None:
     """Find an API key, a private key, a token or a password."""
-    spans = [match.span() for match in KEYS.finditer(reply.text)]
-    for match in PASSWORD.finditer(reply.text):
+    spans = []
+    if any(sign in reply.text for sign in KEY_SIGNS):
+        spans = [match.span() for match in KEYS.finditer(reply.text)]
+    for match in PASSWORD.finditer(reply.text) if reply.has_digits else ():
         word = match[1].rstrip(".,;:")
         if MIXED.fullmatch(word):
             spans.append((match.start(1), match.start(1) + len(word)))

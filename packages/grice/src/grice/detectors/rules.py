@@ -41,6 +41,8 @@ class Measured(msgspec.Struct, frozen=True):
     Attributes:
         precision: Share of its ``n`` findings that are right: natural ones, and those on written
             logs too if there are fewer natural ones than :data:`FEWEST`.
+        floor: Share of flawed replies among random ones of the same data: the precision of a
+            random finding.
         low, high: 95 % interval of the precision (Wilson).
         natural, right: Natural findings that were read, and how many were right.
         replies: Natural replies in which the findings were looked for.
@@ -51,6 +53,7 @@ class Measured(msgspec.Struct, frozen=True):
     low: float
     high: float
     n: int
+    floor: float
     natural: int
     right: int
     replies: int

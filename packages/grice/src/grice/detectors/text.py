@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from functools import lru_cache
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -204,6 +205,9 @@ TRACE = re.compile(
     r"|Segmentation fault \(core|PHP (?:Fatal|Parse) error|\bORA-\d{5}\b|\bSQLSTATE\[",
     re.MULTILINE,
 )
+TRACE_SIGNS = ("Traceback", "(", 'File "', "Exc", "exc", "goroutine", "panic", "Uncaught",
+               "Unhandled", "PHP ", "ORA-", "SQLSTATE[")  # fmt: skip
+"""Parts of which every stack trace has one, to be quick where there is none."""
 PROGRAM_ERROR = re.compile(
     r"\s*(?:(?:[\w]{1,40}\.){0,6}[A-Z][A-Za-z]{1,60}(?:Error|Exception)\s?:"
     r"|Error code: [45]\d\d\b|(?:HTTP(?:/\d(?:\.\d)?)? ?|Error ?:? ?)?[45]\d\d:? "
@@ -249,7 +253,8 @@ def html_in(reply: Reply) -> Flaw | None:
 
 def trace_in(reply: Reply) -> Flaw | None:
     """Find the stack trace or the error message of a program."""
-    if trace := TRACE.search(reply.text):
+    text = reply.text
+    if any(sign in text for sign in TRACE_SIGNS) and (trace := TRACE.search(text)):
         flaw = Flaw("the reply contains a stack trace", (trace.span(),))
     elif error := PROGRAM_ERROR.match(reply.text):
         start = error.end() - len(error[0].lstrip())
@@ -442,6 +447,8 @@ INSTRUCTS = re.compile(
     r"reveal|respond|reply|answers?)\b",
     re.IGNORECASE,
 )
+POLICY = re.compile(r"(?:all |our |the )?\w{1,30}s (?:must|may|can|are|have to|need)\b")
+"""A sentence about customers or things, which a reply may repeat: "Passwords must have …"."""
 FEWEST_INSTRUCTED = 8  # words of a sentence of the system prompt that a reply may not quote
 TOKEN = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 MOST_TOKENS, PERIODS = 4_000, 16
@@ -464,18 +471,30 @@ def broken_in(reply: Reply) -> Flaw | None:
 def instructions_in(reply: Reply) -> Flaw | None:
     """Find a sentence of the system prompt that tells the assistant how to behave."""
     lowered = reply.text.lower()
-    for sentence in re.split(r"(?<=[.!?])\s+|\n+", reply.background.instructions.lower()):
-        if len(sentence.split()) < FEWEST_INSTRUCTED or not INSTRUCTS.search(sentence):
-            continue
-        if (start := lowered.find(sentence.strip())) >= 0:
+    for sentence in _instructing(reply.background.instructions):
+        if (start := lowered.find(sentence)) >= 0:
             return Flaw("the reply quotes its instructions", ((start, start + len(sentence)),))
     return None
 
 
+@lru_cache(16)
+def _instructing(prompt: str) -> tuple[str, ...]:
+    """Return the sentences of a system prompt that tell how to behave, without marks of lists."""
+    sentences = re.split(r"(?<=[.!?])\s+|\n+", prompt.lower())
+    trimmed = (sentence.strip(" \t\r.!?:;-*•#>") for sentence in sentences)
+    return tuple(
+        sentence
+        for sentence in trimmed
+        if len(sentence.split()) >= FEWEST_INSTRUCTED
+        and INSTRUCTS.search(sentence)
+        and not POLICY.match(sentence)
+    )
+
+
 def loop_in(reply: Reply) -> Flaw | None:
     """Find words that are repeated one after the other many times."""
-    pieces = reply.text.lower().split()
-    if len(set(pieces)) > len(pieces) - (ONE_WORD - 1):
+    pieces = reply.text.split()
+    if len(pieces) < ONE_WORD or len(set(map(str.lower, pieces))) > len(pieces) - (ONE_WORD - 1):
         return None
     matches = list(islice(TOKEN.finditer(reply.text), MOST_TOKENS))
     words = [match[0].lower() for match in matches]

@@ -1,6 +1,6 @@
 """Signs in the user's next turn that a reply did not help.
 
-The patterns are strict forms of those of ``user_frustration``, and stand beside them.
+The patterns are stricter than those of the metric ``user_frustration``.
 """
 
 from __future__ import annotations
@@ -9,60 +9,170 @@ import re
 from typing import TYPE_CHECKING
 
 from grice.data import Span
-from grice.detectors.conversation import Flaw
+from grice.detectors.conversation import Flaw, beginnings, plain
 from grice.detectors.rules import Rule
-from grice.metrics.user_frustration import ASKS_FOR_PERSON, GAVE_UP, OBJECTS
-from grice.text.content import content_words
 
 if TYPE_CHECKING:
     from grice.detectors.conversation import Reply
 
-REQUEST = re.compile(r"\b(?:please|need|want|like to|can you|could you|how|where|why)\b", re.I)
-SAME, FEWEST_WORDS = 0.7, 3
-"""Share of content words that two repeated requests have in common, and their number."""
+_SAID = r"(?:said|asked|told|gave|wrote|answered|mentioned|explained|typed)"
+_NOT = r"(?:n['’]?t| not)(?: even| really| actually| at all)?"
+_ARE = r"(?:['’]?re| are)"
+_IS = r"(?:['’]?s| is)"
+PASSED_OVER = (
+    rf"\bi(?:['’]ve)? (?:just|already) {_SAID}\b",
+    rf"\A\W*(?:like|as) i (?:just |already )?{_SAID}\b|\b(?:like|as) i (?:said|wrote)\b",
+    r"\balready (?:said|told you|answered)|\byou(?:['’]ve| have)? just (?:said|told me)\b",
+    r"\bi (?:said|told you)(?: that)? (?:already|before|twice)",
+    r"\bi(?:['’]ve| have)? already (?:tried|did|done|sent|entered) (?:that|this|it|all|so)\b",
+    r"\bi(?:['’]ve| have) (?:tried|done|said|told you|asked) (?:that|this|it|you)\b[^.?!]{0,20}"
+    r"\b(?:already|twice|times)\b",
+    r"\bfor the (?:second|third|last|\w{1,8}th) time\b|\bhow many times (?:do|must|have) i\b",
+    r"\A\W*(?:(?:no|but|hey|hello|sorry|yes|um|uh|okay|ok)\W+)?i (?:only |specifically )?(?:"
+    r"asked (?!my|him|her|them|an? |and|& |\w+self)|"
+    r"said (?!yes|no|hi|hello|good|to (?:him|her|them|my))|"
+    r"only wanted|did(?:n['’]?t| not) ask|never (?:said|asked|ordered|agreed|gave you))",
+)
+"""The user says that something was said before, or that something else was."""
+NO_ANSWER = (
+    r"not what i (?:asked|said|meant|wanted|ordered)|\bnot an? (?:\w+ )?answer\b",
+    r"(?:didn['’]?t|never) (?:said|say|ask(?:ed)? for) th(?:at|is)|that['’]?s not my\b",
+    rf"\b(?:that|this|it)(?:{_IS}| was(?= not)) (?:wrong|incorrect|nonsense|useless|"
+    r"not (?:right|true|correct|my (?!fav|thing|idea|style|\w+ (?:job|place))|what (?:i|you|we)|"
+    r"help(?:ful|ing)))"
+    r"(?! (?:with|on|about))",
+    r"\byour (?:answers?|repl(?:y|ies)|responses?) (?:is|are|makes?|do|does) ?"
+    r"(?:not?|n['’]?t|wrong|useless|random|weird|strange|generic)\b",
+    rf"\b(?:does|did|do){_NOT} (?:answer|help(?: me)?(?:\W|\Z)|make (?:any |much )?sense)",
+    r"\bmak(?:es?|ing) no sense\b|\banswer (?:me\b|(?:my|the) question)|\bnon[ -]sequitur\b",
+    r"\b(?:nothing|anything|something) to do with (?:my|the|that|this|what|politics)\b",
+    r"\bwhat (?:has|does|is) (?:that|this|it) (?:have |got )?to do with",
+    rf"\b(?:that|this)(?:{_IS}| was| seems)(?: (?:so|a|bit|very|pretty|really|just|too)){{0,2}} "
+    r"(?:random|generic|irrelevant|unhelpful|mean|rude|harsh|insulting|outrageous)\b|"
+    r"\brandom (?:answer|reply|response)",
+    rf"\byou(?:{_ARE})? (?:just )?chang(?:ed?|ing) the (?:subject|topic)|\boff[ -]topic\b",
+    r"\bchanging the (?:subject|topic)|\b(?:english|in english),? please",
+)
+"""The user says that the reply is wrong, or no answer."""
+BAD_PARTNER = (
+    rf"\byou{_ARE} (?:wrong|repeating|contradicting|confus(?:ing|ed)|mistaken|not (?:listening|"
+    r"making|helping|answering|understanding|working (?:right|properly|very|well)))",
+    r"(?<!hope )(?<!how do )(?<!can )\byou (?:just )?keep (?:\w+ing|the same)\b",
+    r"(?<!can )(?<!could )\byou (?:always )?repeat\b|\bstop (?:repeating|saying|asking)",
+    rf"\byou (?:did|do){_NOT} (?:answer|read|listen|understand|get (?:it|me)|help|hear)\b",
+    r"\bdid you (?:even|actually|not) (?:read|listen|hear|understand)\b",
+    r"\bdid you (?:read|listen to|hear) (?:me|my|what i)\b",
+    r"\bare you (?:even listening|listening to me|deaf|blind|insane|drunk|kidding me|fooling)",
+    r"\b(?:what|who) are you (?:even )?(?:talking|going on) about|\bhow can you say\b",
+    r"\bwhy are you (?:talking|telling|asking|saying|so)\b",
+    rf"\bi (?:do{_NOT}|ca{_NOT}|cannot|can not) (?:understand|follow|get) (?:you\b|what you)",
+    r"\A\W*(?:excuse me\W*(?:\?|!|\Z)|wtf|what the (?:hell|heck|fuck)\b)",
+    rf"\bhow rude\b|\A(?:wow)?\W*rude\b|\byou{_ARE} (?:so |very |being )?rude\b",
+    r"\bbe respectful\b|\bplease (?:don['’]t|do not) use that",
+)
+"""The user objects to how the bot behaves."""
+OBJECTS = re.compile("|".join(PASSED_OVER + NO_ANSWER + BAD_PARTNER), re.IGNORECASE)
+_PERSON = (
+    r"(?:human(?: being)?|(?:real|actual|live) (?:person|human|agent)|representative|operator|"
+    r"supervisor|manager|agent|customer (?:service|support|care)|member of staff|nurse)"
+)
+_ANY = rf"(?:(?:an? |the |your |some )?{_PERSON}|a person)"
+ASKS_FOR_PERSON = re.compile(
+    rf"\b(?:talk|speak|chat) (?:to|with) {_ANY}\b(?! rel)|"
+    r"\b(?:can|could|may|like to|want to|rather) (?:i )?(?:talk|speak|chat) (?:to|with) some"
+    r"(?:one|body)\b|"
+    rf"\b(?:connect|transfer|put|get|give) me (?:through )?(?:to |with )?{_ANY}\b|"
+    rf"^(?:.{{0,20}}\W)?{_PERSON},? please\W*\Z|^\W*{_PERSON}\W*\Z|"
+    rf"\b(?:want|need) (?:a|an) (?:real )?{_PERSON}\b(?! (?:job|to be))|"
+    r"\b(?:is there|can i (?:get|have)) (?:any|some)(?:one|body) (?:else )?(?:i can|to) "
+    r"(?:talk|speak|call|chat)",
+    re.IGNORECASE,
+)
+GAVE_UP = re.compile(
+    r"^\W*hell+o+\W*\?\W*\?|^\W*hell+o+\W+(?:is )?(?:anyone|anybody|are you)\b|"
+    r"\b(?:anyone|anybody) there\W*\Z|\bare you still there\b|\?\?\?+ hello|"
+    r"^\W*(?:(?:ok|okay|oh|just|mmm|no i['’]?m sorry)\W+)?forget (?:it|about it)\b|"
+    r"^\W*never ?mind\W*(?:$|then|i['’]?ll)|\bi(?:['’]m| am)? giv(?:e|ing) up\W*\Z|"
+    r"\bi['’]?m done (?:with (?:you|this)|talking)|\bthanks for nothing\b|"
+    r"\bthis (?:is|bot is) (?:useless|pointless|hopeless|ridiculous|a waste)|"
+    rf"\byou{_ARE} (?:useless|hopeless|(?:of )?no help)|"
+    r"\bi['’]?ll (?:just )?(?:go|try|buy|look|do it) (?:elsewhere|somewhere else|myself)",
+    re.IGNORECASE,
+)
+OBJECTING = beginnings(
+    "said asked told gave wrote answer mentioned explained typed already time times ask never "
+    "not reply replies response wanted wrong incorrect nonsense useless help sense sequitur "
+    "with random generic irrelevant unhelpful mean rude harsh insulting outrageous subject "
+    "topic off english say repeating contradicting confusing mistaken stop keep read "
+    "listening understand get hear deaf blind insane drunk kidding fooling talking going "
+    "telling why follow excuse wtf hell heck fuck respectful use"
+)
+PEOPLE = beginnings(
+    "human person agent representative operator supervisor manager service support care staff "
+    "nurse someone somebody anyone anybody"
+)
+GIVING_UP = beginnings(
+    "anyone anybody still forget mind nevermind give giving done nothing useless pointless "
+    "hopeless ridiculous waste help elsewhere somewhere myself hello helll"
+)
+"""Words of which every match has one, to be quick where there is none."""
+MORE = re.compile(r"\b(?:else|more|other|another|next|again|alternatives?)\b", re.IGNORECASE)
+OPENING = re.compile(r"\A(?:(?:so|but|and|ok|okay|no|yes|well|sure|hi|hello|hey|please|oh)\b\W*)+")
+FEWEST_WORDS = 3  # of a question that is asked again
+BREAK = re.compile(r"[.!?…]+(?=\s|\Z)|\n")
 LONG = 200  # characters of a turn; longer ones match by chance
 
 
 def complains_after(reply: Reply) -> Flaw | None:
     """Find a user who objects to the reply in the next turn."""
-    return _after(reply, OBJECTS, "the user objects") or _shouts(reply)
+    return _after(reply, OBJECTS, OBJECTING, "the user objects") or _shouts(reply)
 
 
 def asks_for_person_after(reply: Reply) -> Flaw | None:
     """Find a user who asks for a person in the next turn."""
-    return _after(reply, ASKS_FOR_PERSON, "the user asks for a person")
+    return _after(reply, ASKS_FOR_PERSON, PEOPLE, "the user asks for a person")
 
 
 def gives_up_after(reply: Reply) -> Flaw | None:
     """Find a user who gives up, or asks whether anyone is there."""
-    return _after(reply, GAVE_UP, "the user gives up")
+    return _after(reply, GAVE_UP, GIVING_UP, "the user gives up")
 
 
-def rephrases_after(reply: Reply) -> Flaw | None:
-    """Find a user who asks for the same as before the reply, in about the same words."""
+def asks_again_after(reply: Reply) -> Flaw | None:
+    """Find a user who asks the same question as before the reply, in the same words."""
     after, before = reply.next_of_user, reply.last_of_other
     if after is None or before is None:
         return None
     texts = [reply.talk.turns[turn].text for turn in (before, after)]
-    if not all("?" in text or REQUEST.search(text) for text in texts):
+    if "?" not in "".join(texts) or len(texts[1]) > LONG:
         return None
-    first, second = ({word.text for word in content_words(text.lower()[:LONG])} for text in texts)
+    first, second = map(plain, texts)
+    if first[-3:] != second[-3:] or MORE.search(second):
+        return None
+    second = OPENING.sub("", second)
+    if second.count(" ") < FEWEST_WORDS - 1 or not first.endswith(second):
+        return None
     places = (Span(after, 0, len(texts[1])), Span(before, 0, len(texts[0])))
-    if first and first == second:
-        return Flaw("the user asks for the same again", (), places)
-    if min(len(first), len(second)) < FEWEST_WORDS or len(texts[1]) > LONG:
-        return None
-    if len(first & second) < SAME * len(first | second):
-        return None
-    return Flaw("the user asks for the same again", (), places)
+    return Flaw("the user asks the same again", (), places)
 
 
-def _after(reply: Reply, pattern: re.Pattern[str], message: str) -> Flaw | None:
+def _after(
+    reply: Reply, pattern: re.Pattern[str], signs: frozenset[str], message: str
+) -> Flaw | None:
     turn = reply.next_of_user
     if turn is None or len(text := reply.talk.turns[turn].text) > LONG:
         return None
+    if not reply.background.may_have(turn, signs):
+        return None
     match = pattern.search(text)
-    return Flaw(message, (), (Span(turn, *match.span()),)) if match else None
+    return Flaw(message, (), (Span(turn, *_sentence(text, *match.span())),)) if match else None
+
+
+def _sentence(text: str, start: int, end: int) -> tuple[int, int]:
+    """Return the span of the sentence around a place."""
+    before = BREAK.split(text[:start])[-1]
+    after = BREAK.search(text, max(start, end - 1))
+    return start - len(before.lstrip()), after.end() if after else len(text.rstrip())
 
 
 def _shouts(reply: Reply) -> Flaw | None:
@@ -83,7 +193,7 @@ def _in_capitals(text: str) -> bool:
 
 RULES = (
     Rule("U501", "user-objects", "the user objects", complains_after, severity="note"),
-    Rule("U502", "user-asks-again", "the user asks again", rephrases_after, severity="note"),
+    Rule("U502", "user-asks-again", "the user asks again", asks_again_after, severity="note"),
     Rule("U503", "asks-for-person", "the user asks for a person", asks_for_person_after,
          severity="note"),
     Rule("U504", "user-gives-up", "the user gives up", gives_up_after, severity="note"),

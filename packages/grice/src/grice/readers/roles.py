@@ -7,6 +7,7 @@ second. Words of one format alone have a table of their own, which the reader of
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ PARTNERS = {"user": "system", "system": "user", "A": "B"}
 """Name of the second speaker where a record names one alone; else A."""
 
 
+@lru_cache(4096)
 def role_of(role: str | None, speaker: str | None = None) -> Role | None:
     """Return the role that a turn's stated role means, or else its speaker's name, if known.
 

@@ -101,15 +101,18 @@ def other_language(text: str) -> str | None:
     """
     beginning = text[:READ]
     words = set(UNICODE_LETTERS.findall(beginning.lower()))
-    hits = Counter(language for word in words for language in LANGUAGES.get(word, ()))
-    (language, most), (_, second) = (*hits.most_common(2), ("", 0), ("", 0))[:2]
+    foreign = words & LANGUAGES.keys()
     english = len(words & ENGLISH)
+    if not foreign or (text.isascii() and 0 < len(foreign) <= 2 * english):
+        return None
+    hits = Counter(language for word in foreign for language in LANGUAGES[word])
+    (language, most), (_, second) = (*hits.most_common(2), ("", 0))[:2]
     # Letters that English has not speak against it, as a common word of the language does.
     signs = most + sum(MARKED.search(word) is not None for word in words - LANGUAGES.keys())
     fewest = max(FEWEST, PROPORTION * len(words), 2 * english + 1)
-    if most and signs >= fewest:
+    if signs >= fewest:
         return language
-    if not most or english or not _unknown_to_english(beginning):
+    if english or not _unknown_to_english(beginning):
         return None
     return language if most > max(1, second) else UNNAMED
 
