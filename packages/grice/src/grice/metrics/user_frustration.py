@@ -55,6 +55,49 @@ _SIGNS = {
         re.IGNORECASE,
     ),
 }
+OBJECTS = re.compile(
+    r"\bi (?:just|already) (?:said|asked|told|gave|wrote|answered)|\blike i said\b|"
+    r"\bas i (?:just |already )?(?:said|told|wrote)|\balready (?:said|told you|answered)|"
+    r"\bi (?:said|told you)(?: that)? (?:already|before|twice)|"
+    r"not what i (?:asked|said|meant|wanted|ordered)|(?:didn['’]?t|never) (?:said|say|"
+    r"ask(?:ed)? for) th(?:at|is)|"
+    r"\b(?:that|this|it)(?:['’]?s| is) (?:wrong|incorrect|not (?:right|true|correct|my|what|"
+    r"an answer)|nonsense|"
+    r"useless|not helpful)(?! (?:with|on|about))|\byou(?:['’]re| are) (?:wrong|not (?:listening|"
+    r"making|helping)|"
+    r"repeating|contradicting)|\byou (?:keep|repeat)\b|\bstop (?:repeating|saying|asking)|"
+    r"doesn['’]?t (?:answer|help|make (?:any )?sense)|makes no sense|\bno sense\b|did(?: not|"
+    r"n['’]?t) answer|"
+    r"answer (?:my|the) question|^\W*(?:excuse me|wtf|what the (?:hell|heck|fuck))\b|"
+    r"what are you talking about|that(?:['’]?s| was) (?:mean|rude)|how rude|\brude\b|"
+    r"\b(?:english|in english),? please|random (?:answer|reply|response)|"
+    r"changing the (?:subject|topic)|off[ -]topic|that['’]?s not my\b|are you (?:even )?listening",
+    re.IGNORECASE,
+)
+_PERSON = (
+    r"(?:human(?: being)?|(?:real|actual|live) (?:person|human|agent)|representative|operator|"
+    r"supervisor|manager|agent)"
+)
+_ANY = rf"(?:(?:an? |the |your |some )?{_PERSON}|a person)"
+ASKS_FOR_PERSON = re.compile(
+    rf"\b(?:talk|speak|chat) (?:to|with) {_ANY}\b(?! rel)|"
+    rf"\b(?:connect|transfer|put|get) me (?:through )?(?:to |with )?{_ANY}\b|"
+    rf"^(?:.{{0,20}}\W)?{_PERSON},? please|^\W*(?:human|agent|operator|representative)\W*!|"
+    rf"\b(?:want|need) (?:a|an) (?:real )?{_PERSON}\b(?! (?:job|to be))",
+    re.IGNORECASE,
+)
+GAVE_UP = re.compile(
+    r"^\W*hell+o+\W*\?\W*\?|^\W*hell+o+\W+(?:is )?(?:anyone|anybody|are you)\b|"
+    r"\banyone there\b|\bare you still there\b|\?\?\?+ hello|"
+    r"^\W*(?:(?:ok|okay|oh|just|mmm|no i['’]?m sorry)\W+)?forget (?:it|about it)\b|"
+    r"^\W*never ?mind\W*(?:$|then|i['’]?ll)|\bi(?:['’]m| am)? giv(?:e|ing) up\b|"
+    r"\bi['’]?m done (?:with (?:you|this)|talking)|"
+    r"\bthis (?:is|bot is) (?:useless|pointless|hopeless|ridiculous|a waste)|"
+    r"\byou(?:['’]re| are) (?:useless|hopeless|no help)|"
+    r"\bi['’]?ll (?:just )?(?:go|try|buy|look|do it) (?:elsewhere|somewhere else|myself)",
+    re.IGNORECASE,
+)
+"""Strict forms of these signs, on which the weights of ``grice check --rank`` depend."""
 _WORD_BEFORE = re.compile(r"[^\W_]+(?:['’][^\W_]+)*['’]?$")
 _WORD_AFTER = re.compile(r"[^\W_]{1,60}")
 
