@@ -138,9 +138,10 @@ def measured(name: str, preset: str) -> Iterator[str]:
                    error([(i.probability, bool(key[p])) for p, i in places.items()]))  # fmt: skip
     first = [(key[place], item.findings) for place, item in list(places.items())[:60]]
     hits = [(kind, found) for kind, found in first if kind and isinstance(kind, str)]
-    right = sum(any(f.code in KINDS.get(kind, kind) for f in found[:2]) for kind, found in hits)
-    users = sum(any(f.code[0] == "U" for f in found) for _, found in hits)
-    yield f"{right} and {users} of {len(hits)}" if hits else "–"
+    right = [any(f.code in KINDS.get(kind, kind) for f in found[:2]) for kind, found in hits]
+    quoted = [any(f.code[0] == "U" for f in found) for _, found in hits]
+    either = sum(map(max, right, quoted))
+    yield f"{sum(right)}, {either} of {len(hits)}" if hits else "–"
 
 
 def error(pairs: Sequence[tuple[float, bool]]) -> float:
