@@ -44,6 +44,7 @@ def test_several_conversations_may_be_of_any_kind():
     (3, InputError, "found int"), ("Hi", InputError, "Hi: no such file.*list of messages"),
     ({"role": "user", "content": "Hi"}, InputError, "object with messages.*found content, role"),
     ({"messages": [{"role": "user", "content": object()}]}, InputError, "written as JSON"),
+    ([__file__, __file__], InputError, "these are names of files"),
 ])  # fmt: skip
 def test_what_is_no_conversation_is_refused(talk, error, words):
     with pytest.raises(error, match=words):
@@ -82,7 +83,8 @@ def test_a_data_frame_is_read_as_a_file_with_its_columns_and_a_path_as_its_file(
     assert len(grice.score(body, "log_length", columns={"text": "body"})) == 2
     with pytest.raises(InputError, match=r"the columns of this table are .*body.*columns="):
         grice.check(body)
-    assert len(grice.score(str(chat), "log_length")) == 2600 == len(grice.score(chat, "log_length"))
+    twice = grice.score([chat, chat], "log_length")
+    assert len(grice.score(str(chat), "log_length")) == 2600 == len(twice) / 2
 
 
 def test_results_show_themselves():

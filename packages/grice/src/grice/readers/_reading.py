@@ -385,7 +385,7 @@ def from_logs(records: Sequence[Mapping[str, Any]], form: str | None, name: str)
             f"context or question; found {field_names(dict(next(iter(records))))}"
         )
     chosen = named(form) if form else best
-    return list(chosen.read(starmap(Line, enumerate(lines, 1)), name))
+    return list(_with_unique_ids(chosen.read(starmap(Line, enumerate(lines, 1)), name)))
 
 
 def find_conversation(

@@ -15,6 +15,7 @@ A preset is a TOML file:
 
 from __future__ import annotations
 
+import os
 import tomllib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from importlib import resources
@@ -337,10 +338,17 @@ def _conversations(
 ) -> list[Conversation]:
     if isinstance(talk, (Conversation, RecordError)):
         return [_conversation(talk)]
+    if isinstance(talk, Path):
+        return conversations_of(talk, columns)
     if isinstance(talk, Mapping):
         return _of_records([talk], name)
     if isinstance(talk, (list, tuple)) and talk:
         if all(isinstance(said, str) for said in talk):
+            if all(len(said) < LONGEST and os.path.isfile(said) for said in talk):  # noqa: PTH113
+                raise InputError(
+                    f"{talk[0]}: a list of strings is a conversation, and these are names of "
+                    "files: give a list of pathlib.Path, or to grice.check each as an argument"
+                )
             turns = tuple(Turn("AB"[i % 2], text) for i, text in enumerate(talk))
             return [Conversation(name, turns, targets=(len(turns) - 1,))]
         # Libraries of LLM APIs return messages as objects.
