@@ -58,6 +58,15 @@ def test_a_blend_abstains_or_fails_where_one_of_its_parts_does(parts, blended):
     assert (score.status, score.value) == blended
 
 
+def test_scores_of_another_range_are_brought_to_that_of_the_others():
+    with load("relevance", "reference_similarity") as grader:
+        blend = blend_of("max:relevance,reference_similarity", grader.scorer.metrics)
+    given = zip(blend.parts, (0.2, 0.0), strict=True)
+    scores = {name: [[Score("c", 1, name, v, "ok", None, (), (), "")]] for name, v in given}
+    [[score]] = blend.score(scores)
+    assert (score.value, blend.column.neutral) == (0.5, 0.5)
+
+
 def test_other_commands_read_the_scores_of_a_blend(chat, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     words = ["score", str(chat), "-m", "relevance,repetition", "-o", "out.jsonl", "--json"]
