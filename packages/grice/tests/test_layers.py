@@ -45,9 +45,10 @@ def test_packages_import_and_name_only_packages_below_them(monkeypatch):
     "import grice, grice.cli",
     *(f"import grice.cli\ntry:\n grice.cli.main([{word!r}])\nexcept SystemExit: pass"
       for word in ("--help", "scroe", "cidre")),
+    "import grice.cli\ngrice.cli.main('check -q examples/support-bot.jsonl -o /dev/null'.split())",
     "from grice.metrics.declaration import find_metrics; find_metrics()",
     "import " + ", ".join(f"grice.cli.commands.{path.stem}" for path in COMMANDS),
-], ids=["import", "help", "a near name", "one of an extra", "metrics", "commands"])  # fmt: skip
+], ids=["import", "help", "a near name", "an extra's", "check", "metrics", "commands"])  # fmt: skip
 def test_nothing_heavy_is_loaded_before_it_is_needed(statement):
     assert not loaded_by(statement) & set(HEAVY)
 

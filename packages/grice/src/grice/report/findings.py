@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from grice.data import Finding, to_json
 from grice.errors import excerpt
-from grice.report.html import rendered, visible
+from grice.text.markup import visible
 
 if TYPE_CHECKING:
     from grice.detectors.check import Check, RuleCount
@@ -136,6 +136,8 @@ def _location(finding: Finding) -> dict[str, object]:
 
 def junit(result: Check) -> str:
     """Return a test case for each rule that ran; its findings are one failure."""
+    from grice.report.html import rendered
+
     cases = [
         (rule, [line(each) for each in result.findings if each.code == rule.code])
         for rule in result.rules
@@ -145,6 +147,8 @@ def junit(result: Check) -> str:
 
 def markdown(result: Check) -> str:
     """Return the rules and findings as two Markdown tables."""
+    from grice.report.html import rendered
+
     listed = [(place(each), each.code, explained(each)) for each in result.findings]
     rules = [rule for rule in result.rules if rule.findings]
     return rendered("findings.md.j2", result=result, rules=rules, listed=listed)

@@ -17,7 +17,7 @@ from typing import Any
 import jinja2
 
 from grice.report.svg import Axis, scatter
-from grice.text.markup import as_read
+from grice.text.markup import as_read, visible
 
 PACKAGE = "grice.report"
 TEX = str.maketrans(
@@ -83,8 +83,3 @@ def rendered(name: str, **fields: Any) -> str:  # noqa: ANN401 - whatever the te
         "cell": lambda text: visible(text).translate(MARKDOWN),
     }
     return templates.get_template(name).render(fields).rstrip("\n") + "\n"
-
-
-def visible(text: str) -> str:
-    """Return the text without characters that XML cannot hold."""
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)

@@ -143,3 +143,8 @@ def as_read(text: str, start: int = 0, end: int | None = None) -> str:
             pieces += [text[place : max(place, first)], shown]
             place = last
     return "".join([*pieces, text[place:end]])
+
+
+def visible(text: str) -> str:
+    """Return the text without characters that XML cannot hold."""
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)

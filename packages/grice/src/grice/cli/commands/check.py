@@ -92,7 +92,10 @@ def check(
         raise InputError(f"--json and --format {format_}: give one of them")
     for option, value in (("models", models), ("scores", scores)):
         if value is not None and not rank:
-            raise InputError(f"--{option} needs --rank")
+            raise InputError(
+                f"--{option} needs --rank: no flaw that only a score shows is precise enough to be "
+                "listed alone"
+            )
     if models is not None and scores is not None:
         raise InputError("--models and --scores: give one of them")
     rules = selected(ALL, select, ignore, min_confidence)
