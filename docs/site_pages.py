@@ -16,7 +16,7 @@ from mkdocs.structure.files import File, Files
 sys.path.insert(0, str(Path(__file__).parent))
 from notebook import executed
 
-WIDE = ("quality.md",)  # pages of tables that need the room beside them
+WIDE = ("papers.md", "quality.md")  # pages of tables that need the room beside them
 API = ("grice", "grice.scoring", "grice.readers", "grice.stats", "grice.perturb",
        "grice.evaluation.rerank", "grice.integrations")  # fmt: skip
 """Modules whose docstrings the site shows below the page on the Python API."""
