@@ -19,7 +19,7 @@ HEAD = """\
 
 Each component of the source papers with the command that runs it. *Ours* is the recorded figure of
 the row with its 95 % interval, *printed* the figure that the paper states for it, *floor* a trivial
-baseline on the same items. A component without a figure was run, and has no row in the [benches](results.md).
+baseline on the same items. A component without a figure has no row in the [benches](results.md).
 `make docs` writes this page from [papers.toml](papers.toml) and the records.
 
 """
