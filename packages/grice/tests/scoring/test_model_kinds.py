@@ -33,6 +33,7 @@ ACCEPTED = {
     "plausibility": {"triple-head"} | KNOWLEDGE,
     "knowledge": KNOWLEDGE,
     "encoder": {"encoder"},
+    "judge": {"flaw-heads"},
     "relevance": RELEVANCE,
     "relevance model": RELEVANCE,
     "engagement model": {"reply-head"},
