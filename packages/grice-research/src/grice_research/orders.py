@@ -94,8 +94,7 @@ def flawed_share(records: Records, flaws: FlawSet, measure: str) -> float:
 def _rate(records: Records, title: str) -> str:
     name = title.strip("`").rpartition("`")[2]
     figure = records.get("cost", (name,), RATE, "")
-    # The cost of small is that of the metrics that run by default.
-    if figure is None or figure.value is None or title == "grice `small`":
+    if figure is None or figure.value is None:
         return "–"
     records.shown.append(figure)
     return f"{figure.value:.3g}{f' {MARK}' * (figure in records.old)}"

@@ -21,7 +21,7 @@ from grice_research.context import BenchContext
 from grice_research.figures import Figure, Kind, figure
 
 TITLE = "Cost of the presets, in time of one core"
-PAPER = "Our own: the metrics that each preset runs, on the first planted logs"
+PAPER = "Our own: `quality`, by which each preset orders replies, on the first planted logs"
 
 PRESETS = ("small", "medium", "large")
 TRIVIAL = "cosine_last_turn"
@@ -48,8 +48,8 @@ def _rate(name: str, first: Conversation, talks: Sequence[Conversation]) -> tupl
     """Return replies per second of a preset or a metric, and the signatures of what it ran."""
     rates = []
     for _ in range(ROUNDS):
-        metrics, models = ((name,), PRESETS[0]) if name == TRIVIAL else ((), name)
-        with load(*metrics, models=models, workers=1) as grader:
+        metric, models = (name, PRESETS[0]) if name == TRIVIAL else ("quality", name)
+        with load(metric, models=models, workers=1) as grader:
             list(grader.score([first]))
             start = process_time()
             list(grader.score(talks))

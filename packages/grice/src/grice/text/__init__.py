@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, wraps
 from typing import Any, TypeVar, cast
 
 ANSWERS, CHARACTERS = 4096, 4_000_000
@@ -17,6 +17,7 @@ def cached(function: Function) -> Function:
     held = 0
 
     @lru_cache(ANSWERS)
+    @wraps(function)
     def answer(*texts: str | tuple[str, ...]) -> object:
         nonlocal held
         held += sum(len(text) if isinstance(text, str) else sum(map(len, text)) for text in texts)
