@@ -29,7 +29,7 @@ ROOT = Path(__file__).parents[1]
 BROUGHT = ("grice", "grice_models")  # by pip install grice; tests bound their sizes
 TOOLS = ("build", "twine", "cyclonedx-bom")
 FIRST_SCREEN = (("--version", 0), ("demo", 0), ("check examples", 1), ("list", 0))
-"""What a newcomer types first, and its exit status; ``first_screen.py`` tries the README."""
+"""Commands that are tried first, and their exit status (``first_screen.py`` tries the README)."""
 
 
 def git(*words: str) -> str:
