@@ -25,8 +25,9 @@ def steps():
 def shell(tmp_path):
     programs = tmp_path / "bin"
     programs.mkdir()
-    (programs / "grice").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m grice "$@"\n')
-    (programs / "grice").chmod(0o755)
+    for name, words in {"grice": "-m grice", "python": ""}.items():
+        (programs / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {words} "$@"\n')
+        (programs / name).chmod(0o755)
 
     def run(name, **inputs):
         script = dict(steps())[name]
