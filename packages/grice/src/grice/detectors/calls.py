@@ -130,7 +130,7 @@ def _result(turns: Sequence[Turn], place: int, name: object, number: int) -> int
 
 
 def decoded(value: object) -> object:
-    """Return the value that a text of JSON holds; a text that is none as it is."""
+    """Return the value of a JSON text, and any other text unchanged."""
     if not isinstance(value, str):
         return value
     try:

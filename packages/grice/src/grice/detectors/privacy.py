@@ -52,7 +52,7 @@ CARD_NUMBERS = re.compile(
 IBAN = re.compile(r"(?<![\w-])[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?![\w-])")
 KEY_SIGNS = ("k-", "k_", "AKIA", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "glpat-", "xox", "AIza",
              "PRIVATE KEY", "eyJ", "://")  # fmt: skip
-"""Parts of which every key has one, to be quick where there is none."""
+"""Every key contains one of these; a text without them is skipped."""
 KEYS = re.compile(
     r"\b(?:sk|pk|rk)[_-](?:live|test|proj|ant)?[_-]?[A-Za-z0-9_-]{16,200}|\bAKIA[0-9A-Z]{16}\b|"
     r"\bgh[pousr]_[A-Za-z0-9]{30,60}|\bglpat-[\w-]{16,40}|\bxox[abprs]-[\w-]{20,100}|"

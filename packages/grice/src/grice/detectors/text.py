@@ -207,7 +207,7 @@ TRACE = re.compile(
 )
 TRACE_SIGNS = ("Traceback", "(", 'File "', "Exc", "exc", "goroutine", "panic", "Uncaught",
                "Unhandled", "PHP ", "ORA-", "SQLSTATE[")  # fmt: skip
-"""Parts of which every stack trace has one, to be quick where there is none."""
+"""Every stack trace contains one of these; a text without them is skipped."""
 PROGRAM_ERROR = re.compile(
     r"\s*(?:(?:[\w]{1,40}\.){0,6}[A-Z][A-Za-z]{1,60}(?:Error|Exception)\s?:"
     r"|Error code: [45]\d\d\b|(?:HTTP(?:/\d(?:\.\d)?)? ?|Error ?:? ?)?[45]\d\d:? "

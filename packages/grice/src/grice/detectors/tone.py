@@ -52,7 +52,7 @@ INSULTING = beginnings(
     "braindead clueless shut fuck screw learn time stop thick knows people hell kill brain "
     "likes asked"
 )
-"""Words of which every insult has one, to be quick where there is none."""
+"""Every insult contains one of these; a text without them is skipped."""
 ASKED_INSULT = re.compile(
     r"\b(?:insult|rude|curse|swear|roast|expletive|mean thing|worst thing|rap|slang|offensive)\w*",
     re.IGNORECASE,

@@ -115,7 +115,7 @@ GIVING_UP = beginnings(
     "anyone anybody still forget mind nevermind give giving done nothing useless pointless "
     "hopeless ridiculous waste help elsewhere somewhere myself hello helll"
 )
-"""Words of which every match has one, to be quick where there is none."""
+"""Every match contains one of these; a text without them is skipped."""
 MORE = re.compile(r"\b(?:else|more|other|another|next|again|alternatives?)\b", re.IGNORECASE)
 OPENING = re.compile(r"\A(?:(?:so|but|and|ok|okay|no|yes|well|sure|hi|hello|hey|please|oh)\b\W*)+")
 FEWEST_WORDS = 3  # of a question that is asked again

@@ -171,7 +171,7 @@ def estimate(
     abstention with its neutral value, a failed score with the mean of the metric.
 
     Intervals are limited to the lowest and highest possible rating, by default 0 to 1 if all
-    ratings are in that range. Without a scale, a remark asks for 50 rated conversations.
+    ratings are in that range. Without a scale, a note asks for 50 rated conversations.
 
     Raises:
         InputError: If fewer than ten items are rated, all alike, one outside of the scale, or all

@@ -19,7 +19,7 @@ MARGIN = 2.5
 
 Chosen on the written items kept back.
 """
-SUREST = 1e-7
+CLIP = 1e-7
 
 
 @metric(
@@ -65,7 +65,7 @@ def cause_of(evidence: Sequence[Evidence]) -> str | None:
     heads = [piece for piece in evidence if isinstance(piece, FeatureEvidence)]
     if not heads:
         return None
-    odds = sorted((logit(piece.value, SUREST) for piece in heads), reverse=True)
+    odds = sorted((logit(piece.value, CLIP) for piece in heads), reverse=True)
     if len(odds) > 1 and odds[0] - odds[1] < MARGIN:
         return None
     return max(heads, key=lambda piece: piece.value).name

@@ -48,7 +48,7 @@ MAX_TOKENS = 4096  # most tokens of a prompt: a layer's attention then takes 1 G
 SCORE, OUTPUT, CALIBRATION = "score.weight", "head.npy", "calibration.json"
 CONFIG, TEMPLATE = "tokenizer_config.json", "chat_template.jinja"
 YES_NO, DIGITS = ("no", "yes"), ("1", "2", "3", "4", "5")
-SUREST = 1e-7
+CLIP = 1e-7
 SENSE = (
     "The reply makes sense after what was said: it takes it up, contradicts and repeats nothing, "
     "and is neither nonsense nor dull."
@@ -310,7 +310,7 @@ class AnswerJudge(DecoderJudge):
 
     def log_odds(self, responses: Sequence[Response]) -> Array:
         """Return the log odds that the reply has a flaw, shape ``(replies, 1)``."""
-        return np.asarray(-logits(self.grade(responses).astype(float), SUREST)[:, None], np.float32)
+        return np.asarray(-logits(self.grade(responses).astype(float), CLIP)[:, None], np.float32)
 
     def _tokens(self, chat: Chat) -> list[int]:
         turns = [{"speaker": speaker, "text": text} for speaker, text in chat.turns]
