@@ -41,7 +41,7 @@ def test_several_conversations_may_be_of_any_kind():
     ([{"role": "user", "content": 7}], RecordError, r"messages\[0\].*content.*expected text"),
     ([{"role": "user", "content": "Hi"}, "Hello"], InputError, "found str"),
     ([{"name": "Ann"}], InputError, "found name"), ([[]], InputError, "an empty list"),
-    (3, InputError, "found int"), ("Hi", InputError, "Hi: no such file.*list of messages"),
+    (3, InputError, "found int"), ("Hi " * 2000, InputError, "no such file.*list of messages"),
     ({"role": "user", "content": "Hi"}, InputError, "object with messages.*found content, role"),
     ({"messages": [{"role": "user", "content": object()}]}, InputError, "written as JSON"),
     ([__file__, __file__], InputError, "these are names of files"),

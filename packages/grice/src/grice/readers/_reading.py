@@ -203,7 +203,7 @@ class Reading(Iterator[Found], AbstractContextManager["Reading"]):
         self.source, self.name = source, redacted(source)
         self.columns = dict(columns or {})
         self.size = None if source == "-" else _size(source)
-        if source != "-" and (is_folder(source) if is_url(source) else Path(source).is_dir()):
+        if source != "-" and (is_folder(source) if is_url(source) else os.path.isdir(source)):  # noqa: PTH112
             self.format = form.name if form else "directory"
             records = self._directory(files_of(source), form)
         else:
@@ -424,8 +424,8 @@ def files_of(place: str) -> list[str]:
         if not (urls := files_under(place)):
             raise InputError(empty if is_folder(place) else missing)
         return urls
-    if not Path(place).is_dir():
-        if not Path(place).exists():
+    if not os.path.isdir(place):  # noqa: PTH112 - pathlib raises for a name that is too long
+        if not os.path.exists(place):  # noqa: PTH110
             raise InputError(missing)
         return [place]
     files: list[Path] = []

@@ -322,7 +322,7 @@ def conversations_of(talk: Source, columns: Mapping[str, str] | None = None) -> 
     if isinstance(talk, (str, Path)):
         from grice.readers import read
 
-        if not Path(talk).exists():
+        if not os.path.exists(talk):  # noqa: PTH110 - not an error for a name that is too long
             raise InputError(
                 f"{excerpt(str(talk), LONGEST)}: no such file; a single string is the path of a "
                 "file: give the turns of a conversation as a list of strings, the reply last, or "
@@ -344,7 +344,7 @@ def _conversations(
         return _of_records([talk], name)
     if isinstance(talk, (list, tuple)) and talk:
         if all(isinstance(said, str) for said in talk):
-            if all(len(said) < LONGEST and os.path.isfile(said) for said in talk):  # noqa: PTH113
+            if all(os.path.isfile(said) for said in talk):  # noqa: PTH113
                 raise InputError(
                     f"{talk[0]}: a list of strings is a conversation, and these are names of "
                     "files: give a list of pathlib.Path, or to grice.check each as an argument"
