@@ -63,6 +63,13 @@ KEYS = re.compile(
 PASSWORD = re.compile(
     r"\bpass(?:word|code|phrase)\b(?: is|:| =|=)[ ]?[\"'`]?([^\s\"'`]{6,40})", re.I
 )
+ASKED = re.compile(
+    r"\b(?:test|example|sample|dummy|fake|demo)\b[^.?!\n]{0,40}\b(?:cards?|numbers?|ibans?|keys?)\b|"
+    r"\b(?:cards?|numbers?|ibans?|keys?)\b[^.?!\n]{0,40}\b(?:test|tests|testing|examples?)\b|"
+    r"\b(?:wi-?fi|wlan|guest)\b[^.?!\n]{0,40}\b(?:password|code|key)\b",
+    re.IGNORECASE,
+)
+"""A request for a number that belongs to nobody, or for the password of guests."""
 MIXED = re.compile(r"(?=.{0,40}\d)(?=.{0,40}[A-Za-z])[^*<>{}\[\]…]+")
 
 
@@ -71,7 +78,7 @@ def _unsaid(reply: Reply, spans: Iterable[tuple[int, int]]) -> tuple[tuple[int, 
     found = list(spans)
     return tuple(
         span for span in found if not reply.was_given(reply.text[span[0] : span[1]])
-    ) if found and not reply.asked_for(WRITING) else ()  # fmt: skip
+    ) if found and not reply.asked_for(WRITING) and not reply.asked_for(ASKED) else ()  # fmt: skip
 
 
 def email_in(reply: Reply) -> Flaw | None:
