@@ -100,15 +100,19 @@ def test_yes_no_questions_are_turned_as_published(question, answer, start, expec
     ("You keep milk where?", "the fridge", "You keep milk in the fridge"),
     ("Where people ski?", "the Alps", "people ski in the Alps"),
     ("What grows best in a desert?", "a cactus", "A cactus grows best in a desert"),
-    ("Which planet is red?", "Mars", "Mars is red"),
     ("Which season usually has snow?", "winter", "Winter has snow"),
     ("Who might say a prayer?", "a monk", "A monk might say a prayer"),
+    ("Where is known for deserts?", "Chile", "Chile is known for deserts"),
     ("I saw tracks. What animal is shy?", "a deer", "I saw tracks. A deer is shy"),
     ("If it rains, what do people carry?", "an umbrella",
      Plan("If it rains, ", "do people carry?", "an umbrella")),
     ("In what month is it coldest in Chile?", "July",
      Plan("", "is it coldest in Chile?", "in July")),
-    ("Where would you find canals?", "venice", Plan("", "would you find canals?", "in venice")),
+    ("Where in Europe are canals?", "Venice", Plan("", "are canals?", "in Venice in Europe")),
+    ("What country is a fox from?", "Chile", Plan("", "is a fox from?", "Chile")),
+    ("About how long is it?", "2 days", "it is about 2 days long"),
+    ("How many moons are there?", "8", "There are 8 moons"),
+    ("What are birds likely to do?", "fly", Plan("", "are birds likely to fly?", "")),
     ("What can Alice drive?", "a car.", Plan("", "can Alice drive?", "a car")),
     ("Why would someone sleep?", "they are tired",
      Plan("", "would someone sleep?", "they are tired")),
@@ -126,11 +130,13 @@ def test_statements_of_every_form():
         Question("d", "If it rains, is the street wet?", True, "yes_no"),
         Question("e", "What about it", True, "yes_no"),
         Question("f", "Many canals are in what city?", "Venice", "choice"),
+        Question("g", "How many legs does a fox have?", "4", "choice"),
     ]
     statements = {each.id: each.statement for each in to_statements(inputs, FirstNoun())}
-    assert statements.keys() == {"a", "c", "d", "f"}
+    assert statements.keys() == {"a", "c", "d", "f", "g"}
     assert statements["d"].endswith("wet if it rains")
     assert statements["f"] == "Many canals are in Venice"
+    assert statements["g"] == "A fox has 4 legs"
 
 
 @pytest.mark.parametrize(

@@ -182,7 +182,7 @@ def build(
 
 
 def describe(file: Path) -> Output:
-    """Tables 1 and 2 and figure 3 of a file of samples.
+    """Tables 1 and 2 and figure 3 of a file of samples; contexts that it lacks are tagged.
 
     Args:
         file (FILE): samples: JSON lines with keywords, keywords_pos, statements
@@ -190,9 +190,11 @@ def describe(file: Path) -> Output:
     import msgspec
 
     from grice_tasks.situatedgen.examples import describe as statistics_of
+    from grice_tasks.situatedgen.models import with_contexts
     from grice_tasks.situatedgen.records import read_samples
 
-    statistics = statistics_of(read_samples(file))
+    with _opened_shipped() as models:
+        statistics = statistics_of(with_contexts(read_samples(file), models.context.tagger))
     figures = msgspec.to_builtins(statistics).items()
     rows = [(name.replace("_", " "), _figure(value)) for name, value in figures]
     return Output([statistics], [Table(("", "figure"), rows)])

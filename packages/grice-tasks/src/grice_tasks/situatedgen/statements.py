@@ -98,7 +98,15 @@ SUBJECT = re.compile(
     r"their|its|your|my|some|most|many|all|each|every|\d+)\b",
     re.IGNORECASE,
 )
-MODALS = frozenset("can could will would should may might must has have had".split())  # noqa: SIM905
+MODALS = frozenset("can could will would should may might must".split())  # noqa: SIM905
+ROUGH = re.compile(r"(?P<word>about|approximately|roughly)\s+(?P<asked>.*)", re.IGNORECASE)
+PRONOUN = re.compile(r"(?:he|she|it|they|you|we|i)\b", re.IGNORECASE)
+OPEN_END = re.compile(
+    r"\b(?:from|in|on|at|of|with|for|to|near|by|(?:likely|able|supposed|going) to \w+)$"
+)
+"""End of a clause whose object is asked for: "is a marmoset from", "is she likely to use"."""
+PLACE_SUBJECT = re.compile(r"(?:is|are) (?:not|known|famous)\b|(?:has|have) (?:the|a|an|many)\b")
+NUMBER = re.compile(r"(?:about )?[\d.,]+$|(?:one|two|three|four|five|six|seven|eight|nine|ten)$")
 
 
 class Plan(NamedTuple):
@@ -124,21 +132,25 @@ def plan_choice(question: str, answer: str) -> Plan | None:
     if BLANK.search(last):
         return Plan(before + BLANK.sub(lambda _: answer, last, count=1), "", "")
     asked = last.rstrip("? ")
+    if (match := ROUGH.match(asked)) and match["asked"].startswith("how "):
+        word = "" if ROUGH.match(answer) else f"{match['word'].lower()} "
+        return _asked(before, match["asked"], word + answer)
     if not last.rstrip().endswith("?") and not LEADING.match(asked):
         return Plan(f"{before}{asked} {answer}", "", "")
-    match = BEHIND_COMMA.match(asked)
-    if match:
+    within = WITHIN.match(asked)
+    ends = within is not None and len(within["asked"].split()) == 1
+    if not ends and (match := BEHIND_COMMA.match(asked)):
         return _asked(f"{before}{match['lead']}, ", match["asked"], answer, lead=True)
-    if LEADING.match(asked):
+    if LEADING.match(asked) and not ends:
         return _asked(before, asked, answer)
     match = PREPOSED.match(asked)
     if match and PLACED.match(match["prep"]):
         return Plan(before, f"{match['aux']} {match['rest']}?", match["prep"].lower() + answer)
-    match = WITHIN.match(asked)
-    if match:
-        return Plan(
-            f"{before}{match['lead']} {_place(match['asked'], answer, match['lead'])}", "", ""
-        )
+    if within:
+        lead, asking = within["lead"], within["asked"]
+        place = re.match(rf"\swhere(?P<behind>\s(?!(?:{AUX})\b).*)", asking, re.IGNORECASE)
+        placed = _place(asking, answer, lead) + (place["behind"] if place else "")
+        return Plan(f"{before}{lead} {placed}", "", "")
     return Plan(f"{before}{asked} {answer}", "", "")
 
 
@@ -151,21 +163,34 @@ def _place(asked: str, answer: str, lead: str) -> str:
 
 def _asked(before: str, asked: str, answer: str, *, lead: bool = False) -> Plan:
     """Plan a question that starts with the word that asks."""
-    word, _, rest = asked.partition(" ")
+    word, rest = re.split(r",?\s+", asked + " ", maxsplit=1)
+    word, rest = word.lower(), rest.strip()
     placed = _place(word, answer, "")
     match = WITH_AUX.match(rest)
-    if word.lower() in ("where", "when", "why", "how"):
-        if match:
-            return Plan(before, f"{match['aux']} {match['rest']}?", placed)
-        return Plan(f"{before}{rest} {placed}", "", "")
+    if word == "how" and match:
+        return _measured(before, match, answer)
+    if word in ("where", "when", "why", "how"):
+        if not match:
+            return Plan(f"{before}{rest} {placed}", "", "")
+        behind = f"{match['aux']} {match['rest']}"
+        if word == "where" and PLACE_SUBJECT.match(behind):
+            return Plan(f"{before}{_first(answer, lead)} {behind}", "", "")
+        # "Where in Europe": the place that the question names stands behind the answer.
+        return Plan(before, f"{behind}?", f"{placed} {match['np'].strip(' ,')}".strip())
     if not match:
         return Plan(f"{before}{_first(answer, lead)} {_predicate(rest)}", "", "")
     noun, auxiliary, behind = match["np"].strip(), match["aux"].lower(), match["rest"]
+    acts = r"(?<=to )do\b" if auxiliary in BE else r"\bdo\b"
+    if auxiliary in BE | SUPPORT and re.search(acts, behind):
+        doing = re.sub(acts, lambda _: answer, behind, count=1)
+        return Plan(before, f"{match['aux']} {doing}?", "")
     of_object = auxiliary in SUPPORT or (
         bool(SUBJECT.match(behind))
         if auxiliary in MODALS or not noun
-        else bool(re.match(r"(?:he|she|it|they|you|we|i)\b", behind, re.IGNORECASE))
+        else bool(PRONOUN.match(behind))
     )
+    if auxiliary in BE and not re.match(r"(?:most|likely|best|probably)\b", behind):
+        of_object = of_object or bool(OPEN_END.search(behind))
     if not of_object and auxiliary in MODALS and re.match(r"[A-Z]", behind):
         of_object = True
     if of_object:
@@ -173,6 +198,26 @@ def _asked(before: str, asked: str, answer: str, *, lead: bool = False) -> Plan:
     if any(map(_is_third, noun.split()[1:])):  # the auxiliary belongs to a later clause
         return Plan(f"{before}{_first(answer, lead)} {_predicate(rest)}", "", "")
     return Plan(f"{before}{_first(answer, lead)} {auxiliary} {behind}", "", "")
+
+
+def _measured(before: str, match: re.Match[str], answer: str) -> Plan:
+    """Plan a question for a number: "how long", "how many legs", with its auxiliary behind."""
+    noun, auxiliary, behind = match["np"].strip(), match["aux"], match["rest"]
+    kind, _, counted = noun.partition(" ")
+    answer = answer[0].lower() + answer[1:] if ROUGH.match(answer) else answer
+    if kind in ("many", "much") and counted and NUMBER.match(answer):
+        answer = f"{answer} {counted}"
+    if taken := re.match(r"it take\b(?P<rest>.*)", behind):
+        verb = {"does": "takes", "did": "took"}.get(auxiliary, f"{auxiliary} take")
+        rest = re.sub(r"^ (?!for |to )", " for ", taken["rest"])
+        return Plan(f"{before}It {verb} {answer}{rest}", "", "")
+    if auxiliary not in BE or not noun:
+        return Plan(before, f"{auxiliary} {behind}?", answer)
+    said = behind.removeprefix("there").strip()
+    if kind in ("many", "much") and not counted.startswith("times"):
+        return Plan(f"{before}There {auxiliary} {answer} {said}".strip(), "", "")
+    said = re.sub(r"^(?:far|many times|much)\b ?", "", noun)
+    return Plan(f"{before}{behind} {auxiliary} {answer} {said}".strip(), "", "")
 
 
 def _first(answer: str, inside: bool) -> str:  # noqa: FBT001 - private
@@ -194,6 +239,14 @@ def _is_third(word: str) -> bool:
     known = look_up(word.lower())
     ends = word.lower().endswith(("s", "ed"))
     return "v" in known.readings and ends and word.lower() not in known.lemmas
+
+
+def _third(statement: str, behind: int) -> str:
+    """Return a statement whose predicate, of so many characters, is in the third person."""
+    subject, predicate = statement[: len(statement) - behind], statement[len(statement) - behind :]
+    verb, blank, rest = predicate.partition(" ")
+    third = "" if verb in ("best", "most") else look_up(verb).third
+    return f"{subject}{third or verb}{blank}{rest}"
 
 
 MAPPED = {"did": "does", "will": "would", "shall": "should", "may": "might", "had": "has"}
@@ -218,6 +271,8 @@ def to_statements(questions: Iterable[Question], clauses: ClauseFinder) -> list[
         plan = plans[question.id]
         holds = question.answer if isinstance(question.answer, bool) else True
         middle = yes_no_statement(plan.inner, holds, starts[question.id]) if plan.inner else ""
+        if question.form == "choice" and plan.inner.lower().startswith("does "):
+            middle = _third(middle, len(plan.inner.rstrip("? ")) - starts[question.id])
         if plan.before:
             middle = middle[:1].lower() + middle[1:] if plan.before.endswith(", ") else middle
         text = f"{plan.before}{middle} {plan.after}".strip()
