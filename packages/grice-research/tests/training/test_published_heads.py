@@ -1,3 +1,4 @@
+import gzip
 import itertools
 import json
 
@@ -15,6 +16,7 @@ from grice_research.training.published.recipes import recipes
 
 tiny.torch_and_transformers()
 
+FAST = {"batch": 8, "learning_rate": 0.005, "warmup_steps": 0}
 THINGS = {"tea": "a kettle", "soup": "a spoon", "bread": "an oven", "maps": "a compass"}
 
 
@@ -107,7 +109,9 @@ def test_a_network_is_taken_from_beside_its_encoder(tmp_path, capsys, monkeypatc
     assert "the layers of the network do not fit" in capsys.readouterr().err
 
 
-def test_explagraphs_learns_stances_and_graphs(tmp_path, capsys):
+@pytest.fixture
+def graphs(tmp_path):
+    """Samples of ExplaGraphs' shape: the last word of the argument is the stance."""
     rows = [
         {"id": f"{i}{thing}{stance}", "belief": f"{thing} {i} is good",
          "argument": f"we need {tool} so {answer}", "stance": stance,
@@ -115,15 +119,39 @@ def test_explagraphs_learns_stances_and_graphs(tmp_path, capsys):
         for i in range(8) for thing, tool in THINGS.items()
         for stance, answer in (("support", "yes"), ("counter", "no"))
     ]  # fmt: skip
-    data = tiny.json_lines(tmp_path / "graphs.jsonl", rows)
-    texts = [data.read_text("utf-8")]
+    return tiny.json_lines(tmp_path / "graphs.jsonl", rows)
+
+
+def test_trained_judges_are_those_of_scores(graphs, tmp_path, capsys):
+    released, rounds = tmp_path / "train.jsonl.gz", []
+    released.write_bytes(gzip.compress(graphs.read_bytes()))
+    for line in graphs.read_text("utf-8").splitlines():
+        row = json.loads(line)
+        versions = [f"({row['stance']}; is a; spoon)", row["graph"]]
+        rounds.append({"id": row["id"], "graphs": versions, "judged": ["failed", "correct"]})
+    given = {"explagraphs-seca": tiny.json_lines(tmp_path / "rounds.jsonl", rounds),
+             "explagraphs-graph-stance": released}  # fmt: skip
+    for system, data in given.items():
+        base = tiny.write_encoder(tmp_path / system, [graphs.read_text("utf-8")], "Roberta")
+        tiny.add(tiny.train(system, data, base, capsys, **FAST, epochs=12), system)
+    capsys.readouterr()
+    words = ["explagraphs", "score", str(graphs), str(graphs), "--gate", "none", "--json"]
+    assert main([*words, "--judges", "builtin:explagraphs-judges"]) == 0
+    rows = map(json.loads, capsys.readouterr().out.splitlines())
+    values = {row["measure"]: row["value"] for row in rows if row["row"] == graphs.name}
+    assert values["seca"] > 0.8
+    assert 0 < values["ea"] <= 1
+
+
+def test_explagraphs_learns_stances_and_graphs(graphs, tmp_path, capsys):
+    data, texts = graphs, [graphs.read_text("utf-8")]
     roberta = tiny.write_encoder(tmp_path / "roberta", texts, "Roberta")
     stance = tiny.train("explagraphs-stance", data, roberta, capsys,
                     epochs=16, batch=8, learning_rate=0.005)  # fmt: skip
     t5 = tiny.write_t5(tmp_path / "t5", texts, 500)
-    graphs = tiny.train("explagraphs-rationalizing", data, t5, capsys,
+    written = tiny.train("explagraphs-rationalizing", data, t5, capsys,
                     epochs=8, learning_rate=0.01)  # fmt: skip
-    for folder, name in ((stance, "explagraphs-stance"), (graphs, "explagraphs-generator")):
+    for folder, name in ((stance, "explagraphs-stance"), (written, "explagraphs-generator")):
         tiny.add(folder, name)
     capsys.readouterr()
     words = ["explagraphs", "generate", "--model", "builtin:explagraphs"]
@@ -164,9 +192,6 @@ def triplets(tmp_path):
             rows.append({**row, "label": 1, "options": options, "answer": options.index(tool)})
             rows.append({**row, "head": tool, "tail": thing, "label": 0, "start": None})
     return tiny.json_lines(tmp_path / "triplets.jsonl", rows)
-
-
-FAST = {"batch": 8, "learning_rate": 0.005, "warmup_steps": 0}
 
 
 def test_ciders_classifiers_learn_and_find_links(triplets, tmp_path, capsys):

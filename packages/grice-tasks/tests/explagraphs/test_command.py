@@ -88,7 +88,7 @@ def test_check_names_rule_reason_and_place_and_what_does_not_fit(files, tmp_path
 
 
 def test_score_prints_system_and_baselines(files, capsys):
-    run("score", *files, "--gate", "none", "--embedding", "--json")
+    run("score", *files, "--gate", "none", "--embedding", "builtin:encoder", "--json")
     out = capsys.readouterr()
     found = {(row["row"], row["measure"]): row for row in map(json.loads, out.out.splitlines())}
     assert "no prediction for 1 of 3 samples: left out" in out.err
@@ -143,7 +143,7 @@ def test_generated_graphs_are_samples_for_the_other_actions(tmp_path, capsys):
     run("draw", str(made), "-o", str(tmp_path / "made.svg"))
     write(gold, [row | {"graph": GOOD}])
     capsys.readouterr()
-    run("score", str(gold), str(made), "--judges", "--json")
+    run("score", str(gold), str(made), "--judges", "builtin:graphs", "--json")
     values = {(row["row"], row["measure"]): row["value"] for row in rows(capsys)}
     assert values["made.jsonl", "stca"] == 1
     assert 0 <= values["nonsense", "informativeness"] <= 1

@@ -1,6 +1,3 @@
-import sys
-from types import SimpleNamespace
-
 import msgspec
 import networkx
 import pytest
@@ -8,10 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grice.data import Triple
-from grice.errors import GriceError, InputError
+from grice.errors import InputError
+from grice.models.loader import ModelLoader
 from grice_tasks.explagraphs.check import check_graph
 from grice_tasks.explagraphs.distance import edit_distance
-from grice_tasks.explagraphs.embedding import bert_likeness, shipped_likeness
+from grice_tasks.explagraphs.embedding import TokenLikeness
 from grice_tasks.explagraphs.graph import Graph, read_graph
 from grice_tasks.explagraphs.samples import Prediction, Sample, read_predictions, read_samples
 from grice_tasks.explagraphs.scores import (
@@ -215,37 +213,8 @@ def test_the_words_in_the_same_order_are_counted(text, other, share):
     assert rouge_l(text, other) == near(share)
 
 
-def test_bertscore_computes_a_pair_once_and_a_folder_needs_its_layer(monkeypatch):
-    made, scored = [], []
-
-    class FakeScorer:
-        """Takes the arguments of bert-score 0.3.13; F1 is 1 for equal texts."""
-
-        def __init__(self, model_type=None, num_layers=None, lang=None):
-            if model_type is not None and num_layers is None:
-                raise KeyError(model_type)
-            made.append((model_type, num_layers, lang))
-
-        def score(self, cands, refs):
-            scored.extend(zip(cands, refs, strict=True))
-            scores = [float(a == b) for a, b in zip(cands, refs, strict=True)]
-            return [0.0] * len(scores), [0.0] * len(scores), scores
-
-    monkeypatch.setitem(sys.modules, "bert_score", SimpleNamespace(BERTScorer=FakeScorer))
-    alike = bert_likeness()
-    assert [alike("a", "a"), alike("a", "b"), alike("a", "a")] == [1, 0, 1]
-    assert scored == [("a", "a"), ("a", "b")]
-    bert_likeness("some/folder", 6)
-    assert made == [(None, None, "en"), ("some/folder", 6, None)]
-    with pytest.raises(GriceError, match="number of the layer"):
-        bert_likeness("some/folder")
-    monkeypatch.setitem(sys.modules, "bert_score", None)
-    with pytest.raises(GriceError, match="pip install bert-score"):
-        bert_likeness()
-
-
 def test_facts_are_compared_by_the_vectors_of_their_tokens():
-    likeness = shipped_likeness()
+    likeness = TokenLikeness(ModelLoader(mode="fast").load("builtin:encoder"))
     assert likeness("zoos; is a; place", "zoos; is a; place") == pytest.approx(1)
     close = likeness("a zoo; is a; location", "zoos; is a; place")
     far = likeness("music; causes; headache", "zoos; is a; place")

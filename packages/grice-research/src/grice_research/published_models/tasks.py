@@ -29,12 +29,15 @@ from grice.models.conversion import read_config
 from grice.models.embedded import EmbeddedEncoder
 from grice.models.folder import CardValue, ModelFolder
 from grice.models.loader import ModelLoader, Settings, model_type
+from grice.numeric import softmax
 from grice_research.published_models.convert import convert_seq2seq
 from grice_research.published_models.readers import PublishedReader
 from grice_research.published_models.seq2seq import Search, Seq2Seq, Seq2SeqSettings
 from grice_tasks.cider.files import cider_schema
 from grice_tasks.cider.models import Sides, TripletModels, event_tagger
-from grice_tasks.explagraphs.graph import Graph, depth_first, read_graph
+from grice_tasks.explagraphs.classifiers import GraphClassifiers, Meaning
+from grice_tasks.explagraphs.features import Reading
+from grice_tasks.explagraphs.graph import Graph, depth_first, read_graph, write_graph
 from grice_tasks.explagraphs.samples import Prediction, Sample, Stance
 
 Array: TypeAlias = NDArray[np.float32]
@@ -66,6 +69,11 @@ def stance_input(belief: str, argument: str, graph: Graph | None = None) -> tupl
         return belief, argument
     facts = "".join(f"{e.head} {e.relation} {e.tail}. " for e in depth_first(graph.lower()).edges)
     return belief, f"{argument} {facts}"
+
+
+def meaning_input(belief: str, graph: Graph) -> tuple[str, str]:
+    """Return what SeCA's classifier reads: the belief and the written graph, in lower case."""
+    return belief.lower(), write_graph(depth_first(graph.lower()))
 
 
 def graph_in(text: str) -> str:
@@ -143,6 +151,64 @@ def published_graphs(
         loader.dependency(folder, generator, Seq2Seq, "texts"),
         loader.dependency(folder, classifier, PublishedReader, "labels"),
         settings.order,
+    )
+
+
+JUDGED = (*STANCES, "incorrect")
+"""Labels of SeCA's classifier, in the order of the released script."""
+
+
+class JudgeSettings(Settings, frozen=True):
+    """Settings of type ``published-judges``: SeCA's classifier, that of stance and graph, others.
+
+    The last one, that ships, has informativeness, which is not the paper's.
+    """
+
+    parts: Annotated[tuple[str, ...], msgspec.Meta(min_length=3, max_length=3)]
+
+
+class PublishedJudges:
+    """A :class:`~grice_tasks.explagraphs.classifiers.GraphJudges` of two trained classifiers."""
+
+    def __init__(
+        self, meaning: PublishedReader, edges: PublishedReader, shipped: GraphClassifiers
+    ) -> None:
+        for reader, labels in ((meaning, JUDGED), (edges, STANCES)):
+            if sorted(reader.labels) != sorted(labels):
+                told = f"labels {', '.join(reader.labels)}; {', '.join(labels)} are needed"
+                raise ModelFolderError(f"{reader.identity}: {told}")
+        self._meaning, self._edges, self._shipped = meaning, edges, shipped
+        self.encode, self.informativeness = shipped.encode, shipped.informativeness
+
+    def meanings(self, pairs: Sequence[tuple[str, Graph]]) -> list[Meaning]:
+        """Return the probabilities of what each graph says about its belief."""
+        rows = self._meaning.logits([meaning_input(*pair) for pair in pairs])
+        order = [self._meaning.labels.index(label) for label in JUDGED]
+        return [Meaning(*map(float, softmax(row[None])[0, order])) for row in rows]
+
+    def importance(self, reading: Reading, stance: Stance) -> list[bool]:
+        """Return for each fact whether the stance is less probable without it."""
+        edges = depth_first(reading.graph.lower()).edges
+        graphs = [Graph(edges[:i] + edges[i + 1 :]) for i in range(len(edges))]
+        pairs = [
+            stance_input(reading.belief, reading.argument or "", graph)
+            for graph in (Graph(edges), *graphs)
+        ]
+        side = self._edges.labels.index(stance)
+        whole, *rest = [softmax(row[None])[0, side] for row in self._edges.logits(pairs)]
+        return [bool(whole > value) for value in rest]
+
+
+@model_type("published-judges", task="judges of graphs", settings=JudgeSettings)
+def published_judges(
+    folder: ModelFolder, settings: JudgeSettings, loader: ModelLoader
+) -> PublishedJudges:
+    """Open the classifiers."""
+    meaning, edges, shipped = settings.parts
+    return PublishedJudges(
+        loader.dependency(folder, meaning, PublishedReader, "labels"),
+        loader.dependency(folder, edges, PublishedReader, "labels"),
+        loader.dependency(folder, shipped, GraphClassifiers, "explanation graphs"),
     )
 
 

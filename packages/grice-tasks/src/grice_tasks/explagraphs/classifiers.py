@@ -6,7 +6,7 @@ al. 2021, which were not released: their figures do not compare with published S
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
@@ -114,6 +114,23 @@ class Meaning(NamedTuple):
     def label(self) -> str:
         """``support``, ``counter`` or ``incorrect``: the highest score."""
         return max(("support", "counter", "incorrect"), key=lambda name: getattr(self, name))
+
+
+@runtime_checkable
+class GraphJudges(Protocol):
+    """Judges of graphs: :class:`GraphClassifiers`, or trained ones in its place."""
+
+    def encode(self, texts: Iterable[str]) -> None:
+        """Read texts before they are asked about, all at once."""
+
+    def meanings(self, pairs: Sequence[tuple[str, Graph]]) -> list[Meaning]:
+        """Return what each graph says about its belief."""
+
+    def importance(self, reading: Reading, stance: Stance) -> list[bool]:
+        """Return for each fact whether the stance is less likely without it."""
+
+    def informativeness(self, readings: Sequence[Reading]) -> list[Informativeness]:
+        """Return the informativeness of each graph."""
 
 
 class GraphClassifiers:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -25,7 +24,7 @@ MODEL = "builtin:graphs"
 LIKELIHOOD = "likelihood"  # task of a language model
 MEASURES = (
     "sa", "stca", "ged", "g_bleu", "g_rouge_2", "g_rouge_2_released", "g_rouge_l", "g_embedding",
-    "g_bertscore", "seca", "ea", "informativeness",
+    "seca", "ea", "informativeness",
 )  # fmt: skip
 LEGEND = (
     "ged: 0 is best. nonsense: a chain of the longest words with the system's stances.",
@@ -77,12 +76,9 @@ def score(
     *,
     rules: Literal["paper", "released"] = "released",
     gate: Literal["paper", "structure", "none"] = "paper",
-    embedding: bool = False,
-    bertscore: bool = False,
-    bertscore_model: str | None = None,
-    bertscore_layer: int | None = None,
+    embedding: str | None = None,
     by: Literal["shape"] | None = None,
-    judges: bool = False,
+    judges: str | None = None,
 ) -> Output:
     """A system's graphs against gold graphs, with the empty baselines below.
 
@@ -92,30 +88,24 @@ def score(
             and graph
         gate: what a graph must pass to be compared: stance and structure (paper), structure, or
             none
-        embedding: also g_embedding: BERTScore's matching with grice's own encoder
-        bertscore: also g_bertscore: needs the package bert-score and its model
-        bertscore_model (MODEL): a model that bert-score knows, or a folder; default: that of
-            English
-        bertscore_layer (N): whose vectors are compared; needed for a folder
+        embedding (MODEL): also g_embedding: BERTScore's matching with an encoder, such as
+            builtin:encoder
         by: the system alone, by depth and linearity of the gold graph
-        judges: also seca, ea and informativeness by the shipped judges, which are not the
-            published ones
+        judges (MODEL): also seca, ea and informativeness by judges: the shipped builtin:graphs,
+            which are not the published ones, or a folder of your own
     """
-    from grice_tasks.explagraphs.classifiers import GraphClassifiers
+    from grice.models.embedded import EmbeddedEncoder
+    from grice_tasks.explagraphs.classifiers import GraphJudges
     from grice_tasks.explagraphs.scores import ScoreOptions, score_files
 
-    with ExitStack() as stack:
-        classifiers = None
-        if judges:
-            models = stack.enter_context(opened_models())
-            classifiers = models.load(MODEL, GraphClassifiers)
+    with opened_models() as models:
+        classifiers = models.load(judges, GraphJudges) if judges else None
         options = ScoreOptions(rules, gate, classifiers=classifiers)
         rows, total = score_files(
             samples,
             predictions,
             options,
-            embedding=embedding,
-            bertscore=(bertscore_model, bertscore_layer) if bertscore else None,
+            embedding=models.load(embedding, EmbeddedEncoder) if embedding else None,
             by_shape=by == "shape",
         )
     if rows[0].missing:

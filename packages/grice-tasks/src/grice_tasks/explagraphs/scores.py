@@ -1,7 +1,7 @@
 """Scores of predicted graphs, alone and in a table with baselines.
 
 Source: Saha et al. 2021, ExplaGraphs, and its released evaluation script. SeCA and EA rest on
-classifiers that were not released: :mod:`.classifiers` has others in their place.
+classifiers that were not released: :mod:`.classifiers` has others, or your own are named.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from grice.stats.estimate import scipy_module
 from grice_tasks.explagraphs.analysis import parts_by_shape
 from grice_tasks.explagraphs.check import check_graph, released_edges
 from grice_tasks.explagraphs.distance import edit_distance
-from grice_tasks.explagraphs.embedding import bert_likeness, shipped_likeness
+from grice_tasks.explagraphs.embedding import TokenLikeness
 from grice_tasks.explagraphs.features import Reading, texts_of
 from grice_tasks.explagraphs.graph import Graph, read_graph
 from grice_tasks.explagraphs.samples import Prediction, Sample, read_predictions, read_samples
@@ -39,9 +39,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from grice.models.embedded import EmbeddedEncoder
     from grice.stats.estimate import Estimate
     from grice_tasks.explagraphs.check import RuleSet, Verdict
-    from grice_tasks.explagraphs.classifiers import GraphClassifiers
+    from grice_tasks.explagraphs.classifiers import GraphJudges
     from grice_tasks.explagraphs.samples import Stance
 
     Likeness: TypeAlias = Callable[[str, str], float]
@@ -131,7 +132,7 @@ class ScoreOptions(NamedTuple):
     rules: RuleSet = "released"
     gate: Gate = "paper"
     likeness: Mapping[str, Likeness] = OVERLAPS  # likeness of two facts, by measure
-    classifiers: GraphClassifiers | None = None  # add ``seca``, ``ea`` and ``informativeness``
+    classifiers: GraphJudges | None = None  # add ``seca``, ``ea`` and ``informativeness``
 
 
 DEFAULT = ScoreOptions()
@@ -244,7 +245,7 @@ def score_samples(
 
 
 def _classified(
-    gold: Stance | None, reading: Reading, score: SampleScore, classifiers: GraphClassifiers
+    gold: Stance | None, reading: Reading, score: SampleScore, classifiers: GraphJudges
 ) -> dict[str, float]:
     """Return the measures by classifiers.
 
@@ -346,21 +347,18 @@ def score_files(
     predictions: Path,
     options: ScoreOptions = DEFAULT,
     *,
-    embedding: bool = False,
-    bertscore: tuple[str | None, int | None] | None = None,
+    embedding: EmbeddedEncoder | None = None,
     by_shape: bool = False,
 ) -> tuple[list[Row], int]:
     """Score a system's file against gold graphs; return the rows and the number of samples."""
     gold, answers = read_samples(samples), read_predictions(predictions)
     likeness = dict(options.likeness)
-    if embedding:
+    if embedding is not None:
         texts = [graph for sample in gold for graph in sample.graphs]
         texts += [nonsense_graph(sample.belief, sample.argument) for sample in gold]
         texts += [answer.graph for answer in answers]
         facts = (fact for text in texts for fact in read_graph(text.lower()).graph.facts)
-        likeness["g_embedding"] = shipped_likeness(facts)
-    if bertscore is not None:
-        likeness["g_bertscore"] = bert_likeness(*bertscore)
+        likeness["g_embedding"] = TokenLikeness(embedding, facts)
     options = options._replace(likeness=likeness)
     if by_shape:
         return score_parts(gold, answers, options), len(gold)

@@ -18,7 +18,12 @@ from grice_research.amr.models import generator_input, sequence_of
 from grice_research.amr.sources import graphs_of_file
 from grice_research.metrics.accent import PROMPTS, extraction_source
 from grice_research.published_models.seq2seq import query
-from grice_research.published_models.tasks import prompt, sequence_prompt, stance_input
+from grice_research.published_models.tasks import (
+    meaning_input,
+    prompt,
+    sequence_prompt,
+    stance_input,
+)
 from grice_research.training.published.recipes import HyperParameters
 from grice_tasks.cider.files import cider_schema
 from grice_tasks.explagraphs import samples as explagraphs
@@ -26,6 +31,7 @@ from grice_tasks.explagraphs.graph import Graph, depth_first, links_of, read_gra
 from grice_tasks.lines import decode_row, read_lines
 from grice_tasks.situatedgen.records import read_samples
 
+SAMPLES = "train.jsonl.gz"  # beside the rounds of its graphs
 ENTAILMENT = {"1": "entailment", "0": "contradiction"}
 """Names of the labels in the published head of three; the third, neutral, is not trained."""
 
@@ -208,6 +214,28 @@ def _explagraphs(path: Path) -> Iterator[tuple[Any, explagraphs.Stance, Graph]]:
         yield sample, sample.stance, read_graph(sample.graphs[0]).graph
 
 
+class _Rounds(msgspec.Struct):
+    """The versions of a graph with the verdict on each: correct, failed or unknown."""
+
+    id: str
+    graphs: tuple[str, ...]
+    judged: tuple[str, ...]
+
+
+def _meanings(path: Path) -> Iterator[TrainingExample]:
+    """Yield what judged graphs say: the stance if they were correct, else that they are not."""
+    samples = {each.id: each for each in explagraphs.read_samples(path.with_name(SAMPLES))}
+    for number, row in _rows(path, _Rounds):
+        if (sample := samples.get(row.id)) is None:
+            raise RecordError(f"no {row.id!r} in {SAMPLES}", file=str(path), line=number)
+        for graph, verdict in zip(row.graphs, row.judged, strict=True):
+            # A version that comes again as the third one was not judged.
+            if verdict != "unknown" and row.graphs.count(graph) == 1:
+                label = str(sample.stance) if verdict == "correct" else "incorrect"
+                read = meaning_input(sample.belief, read_graph(graph).graph)
+                yield TrainingExample(read[0], label, sample.belief, options=read[1:])
+
+
 class _Triplet(msgspec.Struct):
     """A triplet of a dialogue.
 
@@ -290,6 +318,7 @@ _READERS: dict[str, Callable[[Path], Iterator[TrainingExample]]] = {
     "comet": _comet, "deam": _deam, "explagraphs-graph-stance": partial(_stances, explained=True),
     "explagraphs-rationalizing": partial(_graphs, told=True),
     "explagraphs-reasoning": partial(_graphs, told=False),
+    "explagraphs-seca": _meanings,
     "explagraphs-stance": partial(_stances, explained=False), "predictive-engagement": _engagement,
     "ruber": _ruber, "situatedgen": _situatedgen,
 }  # fmt: skip
