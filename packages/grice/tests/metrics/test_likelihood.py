@@ -12,6 +12,7 @@ from grice.errors import ModelFolderError
 from grice.metrics.declaration import find_metrics
 from grice.models.conversion import convert
 from grice.models.folder import write_card
+from grice.models.loader import ModelLoader
 from grice.models.mlp import Mlp
 from grice.models.protocols import PromptPart
 from grice.scoring.api import Scorer
@@ -143,23 +144,26 @@ def test_words_that_the_history_makes_less_probable_are_shown(exact_models, caus
 
 
 def test_powers_of_two_scale_the_states(folder, exact_models):
+    passage = [PromptPart("A:"), PromptPart(" a red bird", target=True)]
     plain, doubled = (
-        exact_models.load(states_of(folder, name, [exponent] * HIDDEN))
+        exact_models.load(states_of(folder, name, [exponent] * HIDDEN)).mean_states([passage])[0][0]
         for name, exponent in (("plain", 0), ("doubled", 1))
     )
-    passage = [PromptPart("A:"), PromptPart(" a red bird", target=True)]
-    ((plain_mean,),), ((doubled_mean,),) = (
-        plain.mean_states([passage]),
-        doubled.mean_states([passage]),
-    )
-    np.testing.assert_allclose(2 * plain_mean, doubled_mean, rtol=2e-3, atol=1e-3)
+    np.testing.assert_allclose(2 * plain, doubled, rtol=2e-3, atol=1e-3)
+
+
+def test_states_do_not_depend_on_the_batch(folder):
+    place = states_of(folder, "batch", [0] * HIDDEN)
+    prompts = [[PromptPart("a"), PromptPart(" bread" * n, target=True)] for n in (1, 2, 2, 1, 40)]
+    prompts[2] = [PromptPart("bad", target=True), PromptPart(" bad bird")]
+    together, apart = (ModelLoader(mode="fast", workers=1).load(place) for _ in range(2))
+    alone = [apart.mean_states([prompt])[0] for prompt in prompts]
+    np.testing.assert_array_equal(together.mean_states(prompts), alone)
 
 
 def test_segments_without_tokens_have_a_state_of_zeros(folder, exact_models):
     model = exact_models.load(states_of(folder, "again", [0] * HIDDEN))
-    empty, full = model.mean_states(
-        [[PromptPart("", target=True), PromptPart("bread", target=True)]]
-    )[0]
+    ((empty, full),) = model.mean_states([[PromptPart(text, target=True) for text in ("", "red")]])
     assert not empty.any()
     assert full.any()
     assert model.mean_states([]) == []

@@ -65,12 +65,14 @@ def quality(responses: Sequence[Response], *, model: JoinedMetrics) -> Iterator[
         To say how many replies are flawed: it is a rank and no probability. To find one kind of
         flaw: its metric says more.
     """
+    # Token states leave sentence vectors behind, which the metrics of one model need.
+    costly_first = sorted(model.models, key=lambda name: -len(model.models[name]))
     columns = {
-        part.metric: PARTS[part.metric].function(responses, **model.models[part.metric])
-        for part in model.parts
+        name: list(PARTS[name].function(responses, **model.models[name])) for name in costly_first
     }
-    for row in zip(*columns.values(), strict=True):
-        yield _joined(model.parts, dict(zip(columns, row, strict=True)))
+    names = [part.metric for part in model.parts]
+    for row in zip(*(columns[name] for name in names), strict=True):
+        yield _joined(model.parts, dict(zip(names, row, strict=True)))
 
 
 def contributions(parts: Sequence[Part], judged: Judged) -> dict[str, float]:

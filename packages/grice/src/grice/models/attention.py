@@ -16,7 +16,7 @@ import numpy as np
 from grice.models.embedded import EmbeddedEncoder, HiddenStates
 from grice.models.folder import ModelFolder
 from grice.models.loader import ModelLoader, Settings, model_type
-from grice.models.mlp import Mlp
+from grice.models.mlp import Mlp, single_threaded
 from grice.models.protocols import Pair
 from grice.numeric import Array, sigmoid, softmax
 
@@ -27,6 +27,8 @@ NEGATIONS = frozenset(
 MOST = 40  # tokens of a sentence that are read
 PORTION = 2000
 """Pairs whose token states are held at once: those of a long conversation would fill the memory."""
+PARTS = ("project", "attend", "compare", "decide")
+"""The parts of a network, in the order in which they are applied."""
 FLAGS = 2  # flags of a token: it occurs in the other sentence; it is a negation
 
 
@@ -57,39 +59,24 @@ def tokens(text: str, hidden: HiddenStates) -> Tokens:
     return Tokens(hidden.states[inner], words, np.array(negates, np.float32))
 
 
-class _Network(NamedTuple):
-    """The parts of one network, in the order in which they are applied."""
+class _Layers:
+    """A part of every network, applied at once to arrays of shape ``(networks, rows, inputs)``."""
 
-    project: Mlp
-    attend: Mlp
-    compare: Mlp
-    decide: Mlp
-
-    def log_odds(self, premise: Tokens, hypothesis: Tokens) -> float:
-        before = self._projected(premise, hypothesis)
-        after = self._projected(hypothesis, premise)
-        alike = self._attended(after) @ self._attended(before).T
-        alike /= np.sqrt(np.float32(self.attend.layers[-1][0].shape[1]))
-        pooled = [
-            self._compared(after, softmax(alike) @ before),
-            self._compared(before, softmax(np.ascontiguousarray(alike.T)) @ after),
+    def __init__(self, parts: Sequence[Mlp]) -> None:
+        layers = zip(*(part.layers for part in parts), strict=True)
+        self._layers = [
+            (np.stack([weight for weight, _ in each]), np.stack([bias[None] for _, bias in each]))
+            for each in layers
         ]
-        return float(self.decide.forward_joint(np.concatenate(pooled)[None])[0, 0])
+        self.outputs = self._layers[-1][0].shape[2]
 
-    def _projected(self, own: Tokens, other: Tokens) -> Array:
-        shared = frozenset(other.words)
-        flags = np.array([word in shared for word in own.words], np.float32)
-        states = np.tanh(self.project.forward_joint(own.states))
-        return np.column_stack([states, flags, own.negates])
-
-    def _attended(self, own: Array) -> Array:
-        return np.maximum(self.attend.forward_joint(own), 0)
-
-    def _compared(self, own: Array, other: Array) -> Array:
-        a, b = own[:, :-FLAGS], other[:, :-FLAGS]
-        both = [a, b, np.abs(a - b), a * b, own[:, -FLAGS:], other[:, -FLAGS:]]
-        compared = np.maximum(self.compare.forward_joint(np.concatenate(both, axis=1)), 0)
-        return np.concatenate([compared.mean(axis=0), compared.max(axis=0)])
+    def __call__(self, features: Array) -> Array:
+        for i, (weight, bias) in enumerate(self._layers):
+            features = features @ weight
+            features += bias
+            if i + 1 < len(self._layers):
+                np.maximum(features, 0, out=features)
+        return features
 
 
 class DecomposableAttention:
@@ -99,12 +86,14 @@ class DecomposableAttention:
         self, folder: ModelFolder, settings: AttentionSettings, loader: ModelLoader
     ) -> None:
         self._encoder = loader.encoder_of(folder, EmbeddedEncoder)
+        self._encoder.holds_states = True  # those of the sentences that are chosen by their vectors
         self._cache, self.truncated = self._encoder.cache, self._encoder.truncated
         self.identity = f"{folder.identity}/{self._encoder.identity}"
-        self._networks = [
-            _Network(*(Mlp.load(folder.file(f"{part}-{i}.npz")) for part in _Network._fields))
-            for i in range(settings.networks)
-        ]
+        self._project, self._attend, self._compare, self._decide = (
+            _Layers([Mlp.load(folder.file(f"{part}-{i}.npz")) for i in range(settings.networks)])
+            for part in PARTS
+        )
+        self._scale = np.sqrt(np.float32(self._attend.outputs))
 
     def classify(self, pairs: Sequence[Pair]) -> list[float]:
         """Return the probability that the right side contradicts the left, 0 to 1."""
@@ -118,15 +107,45 @@ class DecomposableAttention:
             part = pairs[start : start + PORTION]
             texts = list(dict.fromkeys(text for pair in part for text in pair))
             hidden = self._encoder.hidden_states(texts)
-            read = {text: tokens(text, own) for text, own in zip(texts, hidden, strict=True)}
-            values += [self._probability(read[left], read[right]) for left, right in part]
+            with single_threaded():
+                read = {
+                    text: self._read(tokens(text, own))
+                    for text, own in zip(texts, hidden, strict=True)
+                }
+                values += [self._probability(read[left], read[right]) for left, right in part]
         return values
+
+    def _read(self, own: Tokens) -> Tokens:
+        """Return a sentence with projected states, shape ``(networks, tokens, projected)``."""
+        return own._replace(states=np.tanh(self._project(own.states)))
 
     def _probability(self, premise: Tokens, hypothesis: Tokens) -> float:
         if not (premise.words and hypothesis.words):
             return 0.0
-        odds = [network.log_odds(premise, hypothesis) for network in self._networks]
-        return float(sigmoid(np.array(np.mean(odds), np.float32)))
+        before, after = _flagged(premise, hypothesis), _flagged(hypothesis, premise)
+        first, second = (np.maximum(self._attend(side), 0) for side in (before, after))
+        alike = second @ first.swapaxes(1, 2)
+        alike /= self._scale
+        pooled = [
+            self._compared(after, softmax(alike) @ before),
+            self._compared(before, softmax(np.ascontiguousarray(alike.swapaxes(1, 2))) @ after),
+        ]
+        odds = self._decide(np.concatenate(pooled, axis=1)[:, None])
+        return float(sigmoid(np.array(np.mean(odds, dtype=np.float64), np.float32)))
+
+    def _compared(self, own: Array, other: Array) -> Array:
+        a, b = own[..., :-FLAGS], other[..., :-FLAGS]
+        both = [a, b, np.abs(a - b), a * b, own[..., -FLAGS:], other[..., -FLAGS:]]
+        compared = np.maximum(self._compare(np.concatenate(both, axis=2)), 0)
+        return np.concatenate([compared.mean(axis=1), compared.max(axis=1)], axis=1)
+
+
+def _flagged(own: Tokens, other: Tokens) -> Array:
+    """Return the states of a sentence's tokens with the flags of each."""
+    shared = frozenset(other.words)
+    flags = np.array([[word in shared for word in own.words], own.negates], np.float32).T
+    networks = len(own.states)
+    return np.concatenate([own.states, np.broadcast_to(flags, (networks, *flags.shape))], axis=2)
 
 
 decomposable_attention = model_type(

@@ -23,7 +23,6 @@ from grice.models.embedded import (
     batches_by_length,
     beginning,
     ending,
-    run_apart,
     run_batches,
 )
 from grice.models.folder import ModelFolder
@@ -31,6 +30,7 @@ from grice.models.loader import Mode, ModelLoader, Settings, model_type
 from grice.models.protocols import Prompt, TokenScore, Vector
 
 Tokens: TypeAlias = Sequence[str]
+Read: TypeAlias = tuple[Tokens, Sequence[int]]  # tokens with the number of each one's target
 MIN_TOKENS = 16  # smallest allowed context length of a model
 
 
@@ -187,6 +187,7 @@ class LanguageModelEncoder(PromptReader):
     def __init__(self, folder: ModelFolder, settings: StateSettings, loader: ModelLoader) -> None:
         super().__init__(folder, settings, loader)
         self.dimensions = len(settings.scale)
+        self._batch_tokens = MAX_BATCH_TOKENS if loader.mode == "fast" else 1
         self._engine = open_decoder(folder, loader.mode, loader.workers)
 
     def mean_states(self, prompts: Sequence[Prompt]) -> list[list[Vector]]:
@@ -198,7 +199,7 @@ class LanguageModelEncoder(PromptReader):
         means = self.cache.cached_arrays(
             self.identity,
             [(tuple(row.tokens), tuple(row.targets)) for row in read],
-            lambda rows: run_apart(self._means, rows, self.threads),
+            self._computed,
             np.float16,
         )
         nothing = np.zeros(self.dimensions, np.float32)
@@ -209,19 +210,34 @@ class LanguageModelEncoder(PromptReader):
             vectors.append([known.get(i, nothing) for i, part in enumerate(prompt) if part.target])
         return vectors
 
-    def _means(self, row: tuple[tuple[str, ...], tuple[int, ...]]) -> NDArray[np.float16]:
-        tokens, targets = row
-        states, numbers = np.zeros((len(tokens), self.dimensions), np.float32), np.array(targets)
+    def _computed(self, rows: Sequence[Read]) -> list[NDArray[np.float16]]:
+        means = [np.zeros((0, self.dimensions), np.float16)] * len(rows)
+
+        def compute(batch: list[int]) -> None:
+            for i, mean in zip(batch, self._means([rows[i] for i in batch]), strict=True):
+                means[i] = mean
+
+        lengths = [len(tokens) for tokens, _ in rows]
+        run_batches(compute, batches_by_length(lengths, self._batch_tokens), self.threads)
+        return means
+
+    def _means(self, rows: Sequence[Read]) -> list[NDArray[np.float16]]:
+        """Return the mean states of the target spans of rows of one length."""
+        numbers = np.array([targets for _, targets in rows])
+        count = numbers.shape[1]
+        states = np.zeros((*numbers.shape, self.dimensions), np.float32)
         done = start = 0
-        while done < len(tokens):
-            window = list(tokens[start : start + self.max_tokens])
-            end = start + len(window)
-            if (numbers[done:end] >= 0).any():  # no mean needs the states of other windows
-                read = np.asarray(self._engine.forward_batch([window], return_log_probs=False))[0]
-                states[done:end] = read[done - start :]
+        while done < count:
+            end = min(count, start + self.max_tokens)
+            if (numbers[:, done:end] >= 0).any():  # no mean needs the states of other windows
+                windows = [list(tokens[start:end]) for tokens, _ in rows]
+                read = self._engine.forward_batch(windows, return_log_probs=False)
+                states[:, done:end] = np.asarray(read)[:, done - start :]
             done, start = end, start + self.max_tokens // 2
-        means = [states[numbers == number].mean(axis=0) for number in _numbers(targets)]
-        return np.array(means, np.float16).reshape(-1, self.dimensions)
+        return [
+            np.array([own[places == n].mean(axis=0) for n in _numbers(targets)], np.float16)
+            for own, places, (_, targets) in zip(states, numbers, rows, strict=True)
+        ]
 
 
 def _numbers(targets: Sequence[int]) -> list[int]:

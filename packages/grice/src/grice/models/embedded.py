@@ -38,6 +38,8 @@ MAX_BATCH_TOKENS = 512
 """Tokens of a batch, with padding: larger batches exceed the processor's cache."""
 CHARACTERS = 16
 """Characters read per allowed token; the rest of a longer text is not even tokenised."""
+HELD = 1 << 15
+"""Tokens whose states are held after their vectors were asked for: 50 MB of 384 dimensions."""
 BEAMS = 64  # most texts that a generator continues at once
 _COMPUTE = {"exact": "float32", "fast": "int8"}
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -173,6 +175,8 @@ class EmbeddedEncoder(Engine):
         self.dimensions = settings.dimensions
         self.room = settings.max_tokens - 2  # beside [CLS] and [SEP]
         self._max_batch_tokens = MAX_BATCH_TOKENS if arithmetic == "int8" else 1
+        self.holds_states = False  # of encoded texts, for a model that asks for them next
+        self._held: dict[str, HiddenStates] = {}
         self._engine = ctranslate2.Encoder(
             str(folder.path), compute_type=arithmetic, inter_threads=loader.workers, intra_threads=1
         )
@@ -183,30 +187,40 @@ class EmbeddedEncoder(Engine):
 
     def hidden_states(self, texts: Sequence[str]) -> list[HiddenStates]:
         """Return the hidden states of each text, and cache the vectors that come with them."""
-        answers = self._forward(
-            texts, lambda states, offsets: (HiddenStates(states.copy(), offsets), _pool(states))
-        )
-        vectors = {
-            cache_key(self.identity, text): vector.astype(np.float16).tobytes()
-            for text, (_, vector) in zip(texts, answers, strict=True)
-        }
+        found = {text: self._held.pop(text) for text in self._held.keys() & set(texts)}
+        missing = [text for text in dict.fromkeys(texts) if text not in found]
+        vectors = {}
+        for text, (states, vector) in zip(missing, self._forward(missing, _whole), strict=True):
+            found[text] = states
+            vectors[cache_key(self.identity, text)] = vector.astype(np.float16).tobytes()
         self.cache.put(vectors)
-        return [states for states, _ in answers]
+        return [found[text] for text in texts]
 
     def _vectors(self, texts: Sequence[str]) -> list[Vector]:
-        return self._forward(texts, lambda states, _: _pool(states))
+        held = 0
+        self._held.clear()
+
+        def vector(text: str, states: NDArray[np.float32], offsets: Offsets) -> Vector:
+            nonlocal held
+            held += len(offsets)
+            if self.holds_states and held <= HELD:
+                self._held[text] = HiddenStates(states.copy(), offsets)
+            return _pool(states)
+
+        return self._forward(texts, vector)
 
     def _forward(
-        self, texts: Sequence[str], use: Callable[[NDArray[np.float32], Offsets], Answer]
+        self, texts: Sequence[str], use: Callable[[str, NDArray[np.float32], Offsets], Answer]
     ) -> list[Answer]:
-        """Return a function of the states and offsets of each text's tokens."""
+        """Return a function of each text, with the states and offsets of its tokens."""
         tokens = self._tokenize(texts)
-        answers = [use(np.zeros((0, self.dimensions), np.float32), [])] * len(texts)
+        nothing = np.zeros((0, self.dimensions), np.float32)
+        answers = [use("", nothing, [])] * len(texts)
 
         def compute(batch: list[int]) -> None:
             rows = [tokens[i][0] for i in batch]
             for i, states in zip(batch, self._states(rows), strict=True):
-                answers[i] = use(states, tokens[i][1])
+                answers[i] = use(texts[i], states, tokens[i][1])
 
         widths = [padded(len(ids)) for ids, _ in tokens]
         run_batches(compute, batches_by_length(widths, self._max_batch_tokens), self.threads)
@@ -236,6 +250,12 @@ class EmbeddedEncoder(Engine):
             inner = [(start + skip, end + skip) for start, end in offsets[1:-1][-room:]]
             tokens.append(([ids[0], *ids[1:-1][-room:], ids[-1]], [(0, 0), *inner, (0, 0)]))
         return tokens
+
+
+def _whole(
+    _: str, states: NDArray[np.float32], offsets: Offsets
+) -> tuple[HiddenStates, NDArray[np.float32]]:
+    return HiddenStates(states.copy(), offsets), _pool(states)
 
 
 def _pool(states: NDArray[np.float32]) -> Vector:
