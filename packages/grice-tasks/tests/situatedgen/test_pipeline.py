@@ -110,13 +110,12 @@ def test_yes_no_questions_are_turned_as_published(question, answer, start, expec
      Plan("", "is it coldest in Chile?", "in July")),
     ("Where in Europe are canals?", "Venice", Plan("", "are canals?", "in Venice in Europe")),
     ("What country is a fox from?", "Chile", Plan("", "is a fox from?", "Chile")),
-    ("About how long is it?", "2 days", "it is about 2 days long"),
-    ("How many moons are there?", "8", "There are 8 moons"),
+    ("How many moons are there?", "8", "There are 8 moons"), ("", "July", None),
     ("What are birds likely to do?", "fly", Plan("", "are birds likely to fly?", "")),
     ("What can Alice drive?", "a car.", Plan("", "can Alice drive?", "a car")),
     ("Why would someone sleep?", "they are tired",
      Plan("", "would someone sleep?", "they are tired")),
-    ("", "July", None), ("Where is it hot?", " . ", None),
+    ("About how long is it?", "2 days", "it is about 2 days long"), ("Where?", " . ", None),
 ])  # fmt: skip
 def test_the_answer_stands_where_the_question_asks_for_it(question, answer, plan):
     assert plan_choice(question, answer) == (Plan(plan, "", "") if isinstance(plan, str) else plan)

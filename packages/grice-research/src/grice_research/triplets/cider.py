@@ -26,7 +26,7 @@ from grice_tasks.lines import decode_row, read_lines
 
 KEYS = {
     "dialogue": "d", "index": "i", "head": "h", "relation": "r", "tail": "t", "question": "qa",
-    "options": "mcq",
+    "options": "mcq", "head_lemmas": "hl", "tail_lemmas": "tl",
 }  # fmt: skip
 """Names of the fields of an item in the released file."""
 
@@ -42,11 +42,16 @@ class Item(msgspec.Struct, frozen=True, rename=KEYS):
     question: tuple[int, int] | None = None
     options: tuple[str, ...] | None = None
     label: int | None = None
+    head_lemmas: str = ""
+    tail_lemmas: str = ""
 
 
 def read_items(path: Path) -> list[Item]:
     """Return the triplets of the experiments, with what the released task files hold of them."""
     return [decode_row(path, number, line, Item) for number, line in read_lines(path)]
+
+
+FOLDS = "folds.tsv"  # name of the table of folds in the folder of the release
 
 
 def read_folds(path: Path) -> dict[str, int]:
@@ -190,7 +195,7 @@ def load_cider(folder: Path) -> Cider:
     return Cider(
         {dialogue.id: dialogue for dialogue in dialogues if dialogue.context is not None},
         read_items(folder / "experiment.jsonl.gz"),
-        read_folds(folder / "folds.tsv"),
+        read_folds(folder / FOLDS),
         read_negatives(folder / "nli_frozen_negatives.tsv.gz"),
     )
 

@@ -88,15 +88,14 @@ class Course:
         return len(losses) - 1 - losses.index(min(losses))
 
     def _validation_loss(self) -> float:
-        network, size = self._learner.network, self._values.batch
-        parts = [self._validation[i : i + size] for i in range(0, len(self._validation), size)]
+        network = self._learner.network
         # False replies are the same after each epoch, and the training draws what it would.
         with self._torch.random.fork_rng(), self._torch.no_grad():
             self._torch.manual_seed(self._values.seed)
             network.eval()
-            losses = [float(self._learner.loss(part)) * len(part) for part in parts]
+            loss = self._learner.validation(self._validation)
             network.train()
-        return sum(losses) / len(self._validation)
+        return loss
 
     def _learn(self, batch: Sequence[TrainingExample], step: int) -> float:
         rate = self._rate(step)

@@ -19,12 +19,14 @@ from grice_research.amr.sources import graphs_of_file
 from grice_research.metrics.accent import PROMPTS, extraction_source
 from grice_research.published_models.seq2seq import query
 from grice_research.published_models.tasks import (
+    lemmas,
     meaning_input,
     prompt,
     sequence_prompt,
     stance_input,
 )
 from grice_research.training.published.recipes import HyperParameters
+from grice_research.triplets.cider import Item, Negative, load_cider
 from grice_tasks.cider.files import cider_schema
 from grice_tasks.explagraphs import samples as explagraphs
 from grice_tasks.explagraphs.graph import Graph, depth_first, links_of, read_graph, write_graph
@@ -172,8 +174,9 @@ def _engagement(path: Path) -> Iterator[TrainingExample]:
 def _situatedgen(path: Path) -> Iterator[TrainingExample]:
     """Yield both orders of the sentences of every sample; the prefix of T5 is added later."""
     for sample in read_samples(path):
-        for order in (sample.statements, sample.statements[::-1]):
-            yield TrainingExample(prompt(sample.keywords), " ".join(order), sample.id)
+        for kind, order in enumerate((sample.statements, sample.statements[::-1])):
+            target = " ".join(order)
+            yield TrainingExample(prompt(sample.keywords), target, sample.id, str(kind))
 
 
 def _graphs(path: Path, *, told: bool) -> Iterator[TrainingExample]:
@@ -240,7 +243,7 @@ class _Triplet(msgspec.Struct):
     """A triplet of a dialogue.
 
     ``start`` is the character of the context at which the tail stands, ``answer`` the number of
-    the right one of the ``options``.
+    the right one of the ``options``; ``lemmas`` are those of head and tail.
     """
 
     dialogue: str
@@ -252,6 +255,7 @@ class _Triplet(msgspec.Struct):
     start: int | None = None
     options: tuple[str, ...] | None = None
     answer: int | None = None
+    lemmas: tuple[str, str] | None = None
 
     @property
     def schema(self) -> Relation:
@@ -266,18 +270,37 @@ class _Triplet(msgspec.Struct):
 
 def _triplets(path: Path) -> Iterator[tuple[int, _Triplet]]:
     known = cider_schema().relations
-    for number, row in _rows(path, _Triplet):
+    rows = enumerate(_released(path), 1) if path.is_dir() else _rows(path, _Triplet)
+    for number, row in rows:
         if row.relation not in known:
             problem = f"{row.relation!r} is none of CIDER's relations: {', '.join(known)}"
             raise RecordError(problem, file=str(path), line=number, field="relation")
         yield number, row
 
 
+def _released(folder: Path) -> Iterator[_Triplet]:
+    """Yield the triplets of CIDER's release, and the negatives that are for training."""
+    cider = load_cider(folder)
+    forms = {item.head.strip(): item.head_lemmas for item in cider.items}
+    forms |= {item.tail.strip(): item.tail_lemmas for item in cider.items}
+
+    def row(item: Item | Negative, **fields: Any) -> _Triplet:
+        head, tail = item.head.strip(), item.tail.strip()
+        fields |= {"context": cider.text(item.dialogue), "lemmas": (forms[head], forms[tail])}
+        return _Triplet(item.dialogue, head=head, relation=item.relation, tail=tail, **fields)
+
+    for item in cider.items:
+        start = None if item.question is None else item.question[1]
+        yield row(item, start=start, options=item.options, answer=item.label)
+    yield from (row(negative, label=0) for negative in cider.negatives if negative.train)
+
+
 def _entailment(path: Path) -> Iterator[TrainingExample]:
     """Yield whether a dialogue entails a triplet, worded as the paper words it."""
     for number, row in _triplets(path):
         label = ENTAILMENT[_label(path, number, row.label)]
-        hypothesis = f"{row.head} {row.schema.surface} {row.tail}"
+        head, tail = row.lemmas or (lemmas(row.head), lemmas(row.tail))
+        hypothesis = f"{head} {row.schema.surface} {tail}"
         yield TrainingExample(row.context, label, row.dialogue, row.relation, (hypothesis,))
 
 

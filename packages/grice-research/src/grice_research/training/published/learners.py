@@ -15,6 +15,7 @@ from grice.models.pretrained import quiet
 from grice_research.published_models.tasks import T5_PREFIX
 from grice_research.training.published.examples import TrainingExample
 from grice_research.training.published.recipes import HyperParameters, Recipe
+from grice_tasks.overlap import rouge_2
 
 IGNORED = -100  # label of a place that counts for nothing
 
@@ -81,6 +82,16 @@ class Learner(ABC):
     @abstractmethod
     def loss(self, examples: Sequence[TrainingExample]) -> Any:
         """Return the mean loss of a batch, as a differentiable tensor."""
+
+    def validation(self, examples: Sequence[TrainingExample]) -> float:
+        """Return the mean loss of examples, which chooses the epoch."""
+        parts = self.batches(examples)
+        return sum(float(self.loss(part)) * len(part) for part in parts) / len(examples)
+
+    def batches(self, examples: Sequence[TrainingExample]) -> list[Sequence[TrainingExample]]:
+        """Return examples in their order, in batches of the training's size."""
+        size = self.values.batch
+        return [examples[start : start + size] for start in range(0, len(examples), size)]
 
     def rights(self, examples: Sequence[TrainingExample]) -> list[float]:
         """Return 1 for each held-out example whose loss is below that with another target.
@@ -255,6 +266,18 @@ class Writer(Learner):
         targets = self.tokenizer.encode_batch([example.target for example in examples])
         labels = self.padded([encoding.ids for encoding in targets], IGNORED)
         return self.network(**sources, labels=labels).loss
+
+    def validation(self, examples: Sequence[TrainingExample]) -> float:
+        """Return the mean loss, or what the mean ROUGE-2 of the written texts lacks of 1."""
+        if self.values.select == "loss":
+            return super().validation(examples)
+        values: list[float] = []
+        for part in self.batches(examples):
+            given = self.inputs([f"{self._prefix}{example.source}" for example in part])
+            ids = self.network.generate(**given, num_beams=4, max_length=self.values.max_target)
+            texts = self.tokenizer.decode_batch(ids.tolist())
+            values += [rouge_2(text, each.target) for text, each in zip(texts, part, strict=True)]
+        return 1 - sum(values) / len(values)
 
     def _add_pieces(self) -> None:
         """Add the names of relations and ``[GEN]`` to the vocabulary, each as one token."""

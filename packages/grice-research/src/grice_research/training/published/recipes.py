@@ -39,9 +39,11 @@ class HyperParameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     dropout: float = 0.0  # after each of them
     loss: Literal["cross-entropy", "ranking"] = "cross-entropy"  # of RUBER
     margin: float = 0.5  # of the ranking loss
-    patience: int = 0  # epochs without a lower validation loss before the end; 0 trains all
+    patience: int = 0  # epochs without a better validation before the end; 0 trains all
+    select: Literal["loss", "rouge-2"] = "loss"  # what is better in validation
     negatives: Literal["batch", "set"] = "batch"  # a shift of the batch, or drawn for each pair
     weights: Literal["batch", "set"] = "batch"  # of labels: by their counts in the batch or in all
+    fold: int = 0  # of CIDER's dialogues, 1 to 5, that is held out; 0: as with other data
     order: Literal["depth-first", "topological", "random"] = "depth-first"  # of facts
 
 
@@ -61,7 +63,10 @@ class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def values(self, changes: Sequence[str] = ()) -> HyperParameters:
         """Return the values, some changed by ``NAME=VALUE``."""
-        values: dict[str, float | int | str] = {"patience": 0}
+        values: dict[str, float | int | str] = {
+            "patience": 0,
+            **({"fold": 0} if self.name.startswith("cider-") else {}),
+        }
         values |= {name: stated.value for name, stated in self.hyperparameters.items()}
         for change in changes:
             name, equals, value = change.partition("=")

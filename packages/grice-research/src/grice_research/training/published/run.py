@@ -22,6 +22,7 @@ from grice_research.training.published.course import CURVE, Course, Point
 from grice_research.training.published.examples import TrainingExample, in_order, read_examples
 from grice_research.training.published.learners import Learner, open_learner, torch_module
 from grice_research.training.published.recipes import HyperParameters, Recipe
+from grice_research.triplets.cider import FOLDS, read_folds
 
 
 class Order(NamedTuple):
@@ -99,6 +100,10 @@ def _split(
     """Return what is learned from and what is held out; no group is in both."""
     name = order.recipe.name
     examples = in_order(read_examples(name, order.files), values)
+    if values.fold:
+        folds = read_folds(order.files[0] / FOLDS)
+        held = [each for each in examples if folds[each.group] == values.fold]
+        return [each for each in examples if folds[each.group] != values.fold], held
     if order.held_out:
         return examples, in_order(read_examples(name, order.held_out), values)
     return _divided(examples)
