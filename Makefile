@@ -1,6 +1,7 @@
 # make demo: install grice into .venv, and show what it finds in a log that ships with it.
 # make test: run the tests of every change, in some three minutes.
-# make test-all: run all tests, those that are slow, of the documentation and of research as well.
+# make test-all: run all tests, those that are slow, of the documentation and of research as well,
+# and of the pages in a browser if chromium is on the path.
 # make test-rest: run those that make test leaves out, and the properties with more examples.
 # make portability: are scores what is promised with every instruction set of this processor?
 # make check: format, lint, types, and all tests with their floor of 95 % of the lines, in one run.
@@ -42,7 +43,7 @@ demo: $(VENV)/.user
 test: $(VENV)/.developer
 	$(BIN)/python -m pytest -q
 
-test-all: $(VENV)/.developer
+test-all: $(VENV)/.developer $(VENV)/.browser site
 	$(BIN)/python -m pytest -q -m "" --hypothesis-profile=all
 
 test-rest: $(VENV)/.developer
@@ -122,6 +123,10 @@ build/tools/made:
 
 $(VENV)/.releaser: $(VENV)/pyvenv.cfg
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check build cyclonedx-bom twine
+	@touch $@
+
+$(VENV)/.browser: $(VENV)/pyvenv.cfg
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'axe-playwright-python>=0.1.8' 'playwright>=1.49'
 	@touch $@
 
 $(VENV)/.writer: $(VENV)/pyvenv.cfg packages/grice/pyproject.toml

@@ -12,15 +12,9 @@ def write(folder, talks=60):
     lines = []
     for i in range(talks):
         texts = [
-            "Hi.",
-            "good",
-            "Yes?",
-            "broken" if i % 4 else "odd",
-            "No.",
-            "fine",
-            "So?",
+            "Hi.", "good", "Yes?", "broken" if i % 4 else "odd", "No.", "fine", "So?",
             "this taught it how to reply",
-        ]
+        ]  # fmt: skip
         turns = [{"speaker": ("user", "system")[k % 2], "text": t} for k, t in enumerate(texts)]
         votes = [(20, 6, 4), (2, 8, 20), (14, 14, 2), (2, 8, 20)]
         labels = [{"turn": 1 + 2 * k, **dict(zip("OTX", v, strict=True))}

@@ -14,11 +14,9 @@ from grice.models.folder import write_card
 WORDS = ["<unk>", "<s>", "</s>", "A", "B", ":", "i", "eat", "bread", "sleep", "happy", "tired"]
 SIZE = 16
 SHAPES = {
-    "self_attention/linear_0": (3 * SIZE, SIZE),
-    "/attention/linear_1": (2 * SIZE, SIZE),
-    "ffn/linear_0": (2 * SIZE, SIZE),
-    "ffn/linear_1": (SIZE, 2 * SIZE),
-}
+    "self_attention/linear_0": (3 * SIZE, SIZE), "/attention/linear_1": (2 * SIZE, SIZE),
+    "ffn/linear_0": (2 * SIZE, SIZE), "ffn/linear_1": (SIZE, 2 * SIZE),
+}  # fmt: skip
 
 
 def shape_of(name, words, positions):

@@ -298,11 +298,8 @@ def test_small_says_once_what_large_finds(command, tmp_path, monkeypatch, capsys
     monkeypatch.chdir(tmp_path)
     (tmp_path / "talk.txt").write_text("Ann: Where were you?\nBob: At home, all day.\n")
     runs = [
-        ("state", "", ["-q"]),
-        ("state", "1", []),
-        ("talk.txt", "", []),
-        *[("state", "", [])] * 2,
-    ]
+        ("state", "", ["-q"]), ("state", "1", []), ("talk.txt", "", []), *[("state", "", [])] * 2,
+    ]  # fmt: skip
     said = []
     for state, continuous, options in runs:
         monkeypatch.setenv("GRICE_STATE", state)

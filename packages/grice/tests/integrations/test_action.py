@@ -32,12 +32,9 @@ def shell(tmp_path):
     def run(name, **inputs):
         script = dict(steps())[name]
         environment = {
-            **os.environ,
-            "PATH": f"{programs}:{os.environ['PATH']}",
-            "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md"),
-            "FOLDER": "out",
-            **inputs,
-        }
+            **os.environ, "PATH": f"{programs}:{os.environ['PATH']}",
+            "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md"), "FOLDER": "out", **inputs,
+        }  # fmt: skip
         words = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script]
         return subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True)
 

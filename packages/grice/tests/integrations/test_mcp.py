@@ -67,15 +67,8 @@ def test_a_client_gets_findings_scores_and_evidence_and_an_error_for_bad_input(t
     assert (files["counts"], files["findings"]) == ({"T105": 1}, [])
     assert all(failed for failed, _ in bad)
     expected = [
-        "--allow",
-        "--allow",
-        "null byte",
-        "no such file",
-        "give either messages or path",
-        "valid dictionary",
-        "object with messages",
-        "turns 0 to 1, not 7",
-        "relevance",
-    ]
+        "--allow", "--allow", "null byte", "no such file", "give either messages or path",
+        "valid dictionary", "object with messages", "turns 0 to 1, not 7", "relevance",
+    ]  # fmt: skip
     for (_, message), words in zip(bad, expected, strict=True):
         assert words in message

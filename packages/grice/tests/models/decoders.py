@@ -35,11 +35,9 @@ def weights(family="llama", seed=0):
             "self_attn.q_proj": (HEADS * SIZE, HIDDEN),
             "self_attn.k_proj": (KEY_HEADS * SIZE, HIDDEN),
             "self_attn.v_proj": (KEY_HEADS * SIZE, HIDDEN),
-            "self_attn.o_proj": (HIDDEN, HEADS * SIZE),
-            "mlp.gate_proj": (FEED, HIDDEN),
-            "mlp.up_proj": (FEED, HIDDEN),
-            "mlp.down_proj": (HIDDEN, FEED),
-        }
+            "self_attn.o_proj": (HIDDEN, HEADS * SIZE), "mlp.gate_proj": (FEED, HIDDEN),
+            "mlp.up_proj": (FEED, HIDDEN), "mlp.down_proj": (HIDDEN, FEED),
+        }  # fmt: skip
         for part, shape in shapes.items():
             tensors[f"{name}.{part}.weight"] = 3 * drawn(*shape)
             if family == "qwen2" and part[-6] in "qkv":
@@ -121,20 +119,12 @@ def write_folder(folder, family="llama", tensors=None, **config):
     tokenizer().save(str(folder / "tokenizer.json"))
     write_safetensors(folder / "model.safetensors", tensors or weights(family))
     facts = {
-        "model_type": family,
-        "num_hidden_layers": LAYERS,
-        "num_attention_heads": HEADS,
-        "num_key_value_heads": KEY_HEADS,
-        "head_dim": SIZE,
-        "hidden_size": HIDDEN,
-        "intermediate_size": FEED,
-        "vocab_size": len(vocabulary()),
-        "rope_theta": BASE,
-        "rms_norm_eps": EPSILON,
-        "max_position_embeddings": 64,
-        "eos_token_id": 0,
+        "model_type": family, "num_hidden_layers": LAYERS, "num_attention_heads": HEADS,
+        "num_key_value_heads": KEY_HEADS, "head_dim": SIZE, "hidden_size": HIDDEN,
+        "intermediate_size": FEED, "vocab_size": len(vocabulary()), "rope_theta": BASE,
+        "rms_norm_eps": EPSILON, "max_position_embeddings": 64, "eos_token_id": 0,
         "bos_token_id": None,
-    }
+    }  # fmt: skip
     (folder / "config.json").write_text(json.dumps(facts | config))
     return folder
 
@@ -162,21 +152,14 @@ def as_bytes(values, kind):
 def write_gguf(path, tensors, kind=GGMLQuantizationType.F32, **changed):
     """Write a Llama as llama.cpp does; its matrices are stored as a kind of GGUF."""
     facts = {
-        "llama.block_count": LAYERS,
-        "llama.context_length": 64,
-        "llama.embedding_length": HIDDEN,
-        "llama.feed_forward_length": FEED,
-        "llama.attention.head_count": HEADS,
-        "llama.attention.head_count_kv": KEY_HEADS,
-        "llama.rope.freq_base": BASE,
-        "llama.attention.layer_norm_rms_epsilon": EPSILON,
-        "tokenizer.ggml.model": "gpt2",
-        "tokenizer.ggml.pre": "gpt-2",
-        "tokenizer.ggml.tokens": vocabulary(),
+        "llama.block_count": LAYERS, "llama.context_length": 64, "llama.embedding_length": HIDDEN,
+        "llama.feed_forward_length": FEED, "llama.attention.head_count": HEADS,
+        "llama.attention.head_count_kv": KEY_HEADS, "llama.rope.freq_base": BASE,
+        "llama.attention.layer_norm_rms_epsilon": EPSILON, "tokenizer.ggml.model": "gpt2",
+        "tokenizer.ggml.pre": "gpt-2", "tokenizer.ggml.tokens": vocabulary(),
         "tokenizer.ggml.token_type": [3] + [1] * (len(vocabulary()) - 1),
-        "tokenizer.ggml.merges": MERGES,
-        "tokenizer.ggml.eos_token_id": 0,
-    } | changed
+        "tokenizer.ggml.merges": MERGES, "tokenizer.ggml.eos_token_id": 0,
+    } | changed  # fmt: skip
     writer = GGUFWriter(path, facts.pop("general.architecture", "llama"))
     adders = {str: writer.add_string, int: writer.add_uint32, float: writer.add_float32}
     for name, content in facts.items():

@@ -23,22 +23,14 @@ RELEVANCE = {"pair-head", "fluent-pair-head"}
 KNOWLEDGE = {"knowledge", "own-triples", "generative-knowledge"}
 ACCEPTED = {
     **{f"{name} model": set() for name in METRICS if name.startswith("judge_")},
-    "likelihood model": {"causal-lm"},
-    "groundedness model": set(),
-    "quality model": {"joined-metrics"},
-    "sensibleness model": {"flaw-heads"},
-    "contradiction model": {"decomposable-attention"},
-    "fluency model": {"fluency"},
-    "extractor": {"extractor"},
-    "plausibility": {"triple-head"} | KNOWLEDGE,
-    "knowledge": KNOWLEDGE,
-    "encoder": {"encoder"},
-    "judge": {"flaw-heads"},
-    "relevance": RELEVANCE,
-    "relevance model": RELEVANCE,
-    "engagement model": {"reply-head"},
+    "likelihood model": {"causal-lm"}, "groundedness model": set(),
+    "quality model": {"joined-metrics"}, "sensibleness model": {"flaw-heads"},
+    "contradiction model": {"decomposable-attention"}, "fluency model": {"fluency"},
+    "extractor": {"extractor"}, "plausibility": {"triple-head"} | KNOWLEDGE,
+    "knowledge": KNOWLEDGE, "encoder": {"encoder"}, "judge": {"flaw-heads"},
+    "relevance": RELEVANCE, "relevance model": RELEVANCE, "engagement model": {"reply-head"},
     "coherence model": {"thread-head"},
-}
+}  # fmt: skip
 """The kinds of models that each option may name, by option, or metric and option."""
 
 
