@@ -23,8 +23,9 @@ BASELINE = (
     "--models large writes with a language model"
 )
 MODELS = {"medium": "model:medium", "large": "model:large"}
-TRIED = 3000  # most probable tokens among which one that a grammar allows is taken
+TRIED = 20000  # most probable tokens among which one that a grammar allows is taken
 TEMPERATURE = 0.7
+ASKED = "<|im_start|>user\n{} Answer yes or no.<|im_end|>\n<|im_start|>assistant\n"
 
 
 def chosen_model(models: str | None, model: str, shipped: str) -> str:
@@ -89,6 +90,12 @@ class Writer:
         ]
         written = self._decoder.decode([prompt] * count, selectors, max_tokens=max_tokens)
         return list(dict.fromkeys(each.text for each in written if each.text))
+
+    def agrees(self, questions: Sequence[str]) -> list[float]:
+        """Return how much likelier ``Yes`` is than ``No`` as the answer to each question (nats)."""
+        asked = [(ASKED.format(question), word) for question in questions for word in ("Yes", "No")]
+        scores = self.sense(asked)
+        return [yes - no for yes, no in zip(scores[::2], scores[1::2], strict=True)]
 
     def sense(self, texts: Sequence[tuple[str, str]]) -> list[float]:
         """Return the mean log probability per token (nats) of each text after its context."""

@@ -13,16 +13,22 @@ if TYPE_CHECKING:
     from grice_tasks.writer import Writer
 
 EXAMPLES = """\
-Two true sentences that contrast a place or time. Together they use each keyword once.
+Two true sentences that contrast places or times. Together they use every keyword.
 
 Keywords: July, summer, Australia, winter, July, China
-Sentences: July is in the summer in China. July is in the winter in Australia.
+Sentences: In China, July is a month of summer. In Australia, July is a month of winter.
 
-Keywords: breakfast, morning, evening, dinner
-Sentences: People eat breakfast in the morning. People eat dinner in the evening.
+Keywords: stars, night, sun, day, shine
+Sentences: The sun shines by day. The stars shine by night.
 
-Keywords: camels, penguins, Antarctica, desert, Egypt, ice
-Sentences: Penguins live on the ice in Antarctica. Camels live in the desert in Egypt.
+Keywords: camels, penguins, Antarctica, desert, Arabia, ice
+Sentences: Penguins walk on the ice of Antarctica. Camels walk through the desert of Arabia.
+
+Keywords: Great Wall, Rome, China, Colosseum
+Sentences: The Great Wall stands in China. The Colosseum stands in Rome.
+
+Keywords: church, stadium, pray, team, play, people
+Sentences: People pray in a church. A team plays in a stadium.
 
 """
 CANDIDATES, MAX_TOKENS, SENTENCES = 4, 60, 2
@@ -40,18 +46,20 @@ class SentenceWriter:
         return [self._best(words) if words else "" for words in keywords]
 
     def _best(self, words: Sequence[str]) -> str:
-        """Return the candidate of two sentences that leaves out fewest keywords and reads best."""
+        """Return the candidate of two sentences with most keywords that are likeliest true."""
         listed = ", ".join(" ".join(word.split()) for word in words)
         prompt = f"{EXAMPLES}Keywords: {listed}\nSentences:"
         written = self._writer.write(
             prompt, _two_sentences, count=CANDIDATES, max_tokens=MAX_TOKENS
         )
-        sense = self._writer.sense([("", text) for text in written])
-        scores = [
-            (len(sentences(text)) == SENTENCES, covered(words, text), value)
-            for text, value in zip(written, sense, strict=True)
-        ]
-        return written[scores.index(max(scores))] if written else ""
+        fits = [(len(sentences(text)) == SENTENCES, covered(words, text)) for text in written]
+        best = [text for text, fit in zip(written, fits, strict=True) if fit == max(fits)]
+        return max(best, key=self._least_true) if len(best) > 1 else "".join(best)
+
+    def _least_true(self, text: str) -> float:
+        """Return how much likelier the less likely of the sentences is true than not (nats)."""
+        asked = [f"Is this true? {sentence}" for sentence in sentences(text)]
+        return min(self._writer.agrees(asked), default=0.0)
 
 
 def covered(words: Sequence[str], text: str) -> int:

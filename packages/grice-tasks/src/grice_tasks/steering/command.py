@@ -48,7 +48,7 @@ def run(
         guide (DIR): steer the model by a guide that grice train guide made
         strength (S): exponent of the guide's estimate; 0 is the base model
         max_tokens (N): longest reply
-        candidates (N): write N replies for each context of FILE, for grice rerank
+        candidates (N): with --guide, write N replies for each context of FILE, for grice rerank
         output (FILE.jsonl): the contexts with candidates, for --candidates
     """
     from grice_tasks.steering.dialogue import Dialogue, with_candidates

@@ -51,6 +51,7 @@ LEAST = 0.01
 SENSELESS = "nonsense"  # flaw of the model that reads whole replies
 OPPOSED = 0.2  # share of its plausibility that a triple keeps if the opposite is known
 NEAR_HEAD, NEAR_TAIL = 0.7, 0.5  # least similarities of what is shown as nearest known
+SAME_TAIL = 0.8  # and beside a plausible triple: at .5 to .8 half of the tails spoke against it
 TAILS = 10  # tails asked of knowledge that generates them, as many as ACCENT has COMET write
 
 
@@ -126,7 +127,8 @@ def commonsense(
     known = [nearest] if isinstance(plausibility, TripleHead) else []
     plausibilities = plausibility.plausibility(distinct, *known)
     contrary = knowledge.opposing(distinct) if hasattr(knowledge, "opposing") else []
-    found = dict(zip(distinct, zip(plausibilities, map(_near, nearest), strict=True), strict=True))
+    near = map(_near, nearest, plausibilities)
+    found = dict(zip(distinct, zip(plausibilities, near, strict=True), strict=True))
     for triple, opposite in zip(distinct, contrary, strict=False):
         if opposite is not None:
             found[triple] = (OPPOSED * found[triple][0], opposite)
@@ -141,9 +143,10 @@ def commonsense(
         yield _judgement(triples, extraction, value, senseless)
 
 
-def _near(known: KnownTail | None) -> KnownTail | None:
+def _near(known: KnownTail | None, plausibility: float) -> KnownTail | None:
     """Return a known tail if it is near enough to be called the nearest known."""
-    near = known and known.head_similarity >= NEAR_HEAD and known.tail_similarity >= NEAR_TAIL
+    least = SAME_TAIL if plausibility >= NEUTRAL else NEAR_TAIL
+    near = known and known.head_similarity >= NEAR_HEAD and known.tail_similarity >= least
     return known if near else None
 
 

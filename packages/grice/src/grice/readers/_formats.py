@@ -200,7 +200,8 @@ def _unknown(prefix: bytes) -> str:
         seen = f"text that begins {excerpt(line, 60)!r}"
     return (
         f"no format recognised; found {seen}; name its format (--format NAME, or format=NAME in "
-        f"Python), one of {', '.join(find_formats().formats)}"
+        f"Python), one of {', '.join(find_formats().formats)}; the plainest is a line "
+        '{"turns": [{"text": "Hi"}, {"text": "Hello"}]}, with "candidates" for grice rerank'
     )
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from grice.cli.derive import Count
 from grice.cli.options import opened_models
 from grice.cli.output import Output, listing, note
-from grice.errors import InputError
+from grice.errors import InputError, excerpt
 from grice.tables import Lines, Table
 
 if TYPE_CHECKING:
@@ -255,6 +255,11 @@ def tails(
             known = knowledge.nearest_tails(Triple(head, relation, like), k)
     if not known:
         return Output([], [Lines([f"no tails for relation {relation}"], style="yellow")])
+    if head.casefold() not in (tail.head.casefold() for tail in known):
+        note(f"no tail of {excerpt(head, 60)!r} is known; these are tails of the nearest heads")
+    if like is None:  # their similarity is to that one
+        shown = ("head", "tail", "head_similarity", "source")
+        return listing({name: getattr(tail, name) for name in shown} for tail in known)
     return listing(known)
 
 
