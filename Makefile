@@ -16,6 +16,7 @@
 # make oldest: do the tests pass with the oldest versions allowed, and are scores the same?
 # make results: record what docs/results holds of other versions again, the cheapest first; can be resumed.
 # make licences: list the licence of each dependency. make audit: look for known vulnerabilities.
+# make picture: take the picture of the report that the README shows, with chromium.
 # make fuzz SECONDS=300: read damaged files of every format; what breaks a reader is kept as a test.
 # All need Python >= 3.11, nothing else; they make their own environment in .venv.
 
@@ -35,7 +36,7 @@ sys.exit(furthest > 1e-6 and f"scores differ by {furthest:.2g}")
 endef
 export SAME
 
-.PHONY: audit bench check clean coverage demo docs first-screen fuzz licences lint lock locked mutants oldest portability release results site test test-all test-rest
+.PHONY: audit bench check clean coverage demo docs first-screen fuzz licences lint lock locked mutants oldest picture portability release results site test test-all test-rest
 
 demo: $(VENV)/.user
 	$(BIN)/grice demo
@@ -88,6 +89,11 @@ release: $(VENV)/.releaser
 
 first-screen: $(VENV)/pyvenv.cfg
 	$(BIN)/python bench/first_screen.py dist
+
+picture: $(VENV)/.developer
+	$(BIN)/grice demo -o build/report.html
+	chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=1100,760 \
+		--screenshot=docs/report.png build/report.html
 
 fuzz: $(VENV)/.developer
 	$(BIN)/python bench/fuzz.py --seconds $(or $(SECONDS),300)

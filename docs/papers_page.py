@@ -5,11 +5,13 @@ Components stand in ``papers.toml``; every figure is read from ``docs/results``.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
 
+from grice.stats.estimate import wilson_interval
 from grice_research.pages import Records
 from grice_research.runs import Run
 
@@ -22,6 +24,19 @@ the row with its 95 % interval, *printed* the figure that the paper states for i
 baseline on the same items. A component without a figure has no row in the [benches](results.md).
 `make docs` writes this page from [papers.toml](papers.toml) and the records.
 
+"""
+READ = Path(__file__).parent / "research/student/read.jsonl"
+READING = """
+## Read by a person
+
+Sixty [inputs](research/student/inputs.toml) of a student's kind were written, each with what a
+sensible output is, before any output was seen; they were run before and after repairs, and each
+[output](research/student/read.jsonl) was judged by that sentence (`python bench/student.py OUT`
+runs them again). The writers of `large` also wrote for random items of the development sets of
+ExplaGraphs and SituatedGen: sensible is an output whose every fact is true and fits the stance.
+
+| outputs | preset | read | sensible | weak | nonsense |
+|---|---|---:|---|---:|---:|
 """
 TITLES = "component|command|ours|printed|floor"
 NONE = "–"
@@ -49,7 +64,19 @@ def papers_page(runs: Sequence[Run]) -> str:
     records = Records(runs)
     papers = msgspec.toml.decode(COMPONENTS.read_bytes(), type=dict[str, tuple[Paper, ...]])
     parts = ["\n".join(_section(paper, records)) for paper in papers["paper"]]
-    return "".join([HEAD, *records.notice(), "\n".join(parts)])
+    return "".join([HEAD, *records.notice(), "\n".join(parts), READING, *_read()])
+
+
+def _read() -> Iterator[str]:
+    """Yield a row for each run that was read, with the share that is sensible."""
+    rows = [msgspec.json.decode(line) for line in READ.read_text("utf-8").splitlines()]
+    counts = Counter((row["run"], row["preset"], row["verdict"]) for row in rows)
+    for run, preset in dict.fromkeys((row["run"], row["preset"]) for row in rows):
+        good, weak, bad = (counts[run, preset, each] for each in ("sensible", "weak", "nonsense"))
+        n = good + weak + bad
+        low, high = wilson_interval(good / n, n)
+        share = f"{good}, {good / n:.2f} <small>{low:.2f} – {high:.2f}</small>"
+        yield f"| {run} | {preset} | {n} | {share} | {weak} | {bad} |\n"
 
 
 def _section(paper: Paper, records: Records) -> Iterator[str]:

@@ -56,6 +56,8 @@ Chain: smoking; causes; damages the lungs; causes; disease; harm; not be allowed
 SIDES = {"support": " supports the belief.", "counter": " counters the belief."}
 PROMPT = "{}Belief: {}\nArgument: {}\nThe argument{}\nChain:"
 ASKED = 'Someone says: "{}" Does this person think that {}?'
+LEANING = 0.5
+"""How much ``large`` leans to no (nats): halfway between 16 supports and 16 counters."""
 CANDIDATES, MAX_TOKENS = 4, 48
 MOST = 3  # links of a chain before its value
 LINKS = (
@@ -80,7 +82,8 @@ class WrittenGraphs:
             ASKED.format(argument, belief[:1].lower() + belief[1:].rstrip("."))
             for belief, argument in pairs
         ]
-        return [(STANCES[int(value < 0)], abs(value)) for value in self._writer.agrees(asked)]
+        margins = [value + LEANING for value in self._writer.agrees(asked)]
+        return [(STANCES[int(margin < 0)], abs(margin)) for margin in margins]
 
     def predict(
         self, samples: Sequence[Sample], *, stances: Sequence[Stance] | None = None
@@ -181,7 +184,8 @@ def _options(parts: Sequence[str], belief: str, argument: str) -> list[str] | No
         return None
     else:
         options = spans(argument if parts else belief)
-    return [each for each in options if not any(each in part or part in each for part in parts)]
+    used = parts[::2]
+    return [each for each in options if not any(each in part or part in each for part in used)]
 
 
 def _is_new(part: str, parts: Sequence[str]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -32,6 +33,7 @@ Sentences: People pray in a church. A team plays in a stadium.
 
 """
 CANDIDATES, MAX_TOKENS, SENTENCES = 4, 60, 2
+RUN_ON = re.compile(r"[.!?][^\s.!?\"')]")
 
 
 class SentenceWriter:
@@ -77,5 +79,7 @@ def covered(words: Sequence[str], text: str) -> int:
 def _two_sentences(text: str) -> bool:
     """Return whether a text may begin two sentences on one line."""
     line, end, _ = text.partition("\n")
+    if RUN_ON.search(line):
+        return False
     count = len(sentences(line))
     return count == SENTENCES and line.rstrip()[-1:] in ".!?" if end else count <= SENTENCES
