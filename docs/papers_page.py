@@ -29,11 +29,7 @@ READ = Path(__file__).parent / "research/student/read.jsonl"
 READING = """
 ## Read by a person
 
-Sixty [inputs](research/student/inputs.toml) of a student's kind were written, each with what a
-sensible output is, before any output was seen; they were run before and after repairs, and each
-[output](research/student/read.jsonl) was judged by that sentence (`python bench/student.py OUT`
-runs them again). The writers of `large` also wrote for random items of the development sets of
-ExplaGraphs and SituatedGen: sensible is an output whose every fact is true and fits the stance.
+Outputs for [sixty inputs and more](research/student/README.md), judged by what was written before.
 
 | outputs | preset | read | sensible | weak | nonsense |
 |---|---|---:|---|---:|---:|
@@ -73,8 +69,7 @@ def _read() -> Iterator[str]:
     counts = Counter((row["run"], row["preset"], row["verdict"]) for row in rows)
     for run, preset in dict.fromkeys((row["run"], row["preset"]) for row in rows):
         good, weak, bad = (counts[run, preset, each] for each in ("sensible", "weak", "nonsense"))
-        n = good + weak + bad
-        low, high = wilson_interval(good / n, n)
+        low, high = wilson_interval(good / (n := good + weak + bad), n)
         share = f"{good}, {good / n:.2f} <small>{low:.2f} – {high:.2f}</small>"
         yield f"| {run} | {preset} | {n} | {share} | {weak} | {bad} |\n"
 
