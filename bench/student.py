@@ -25,6 +25,6 @@ with Path(target).open("a", encoding="utf-8") as file:
                     for typed in item["commands"]:
                         filled = typed.format(models=f"--models {preset}", writer=writer)
                         main(shlex.split(filled)[1:])
-            row = dict(id=item["id"], preset=preset, out=out.getvalue(), err=err.getvalue())
+            row = {"id": item["id"], "preset": preset, "out": out.getvalue(), "err": err.getvalue()}
             file.write(json.dumps(row, ensure_ascii=False) + "\n")
             file.flush()
