@@ -1,24 +1,22 @@
 """Texts by a language model: a grammar on tokens, and the choice among candidates."""
 
 import json
-from functools import partial
 
 import numpy as np
 import pytest
 
 from grice.cli import main
-from grice_tasks.explagraphs.check import check_graph
 from grice_tasks.explagraphs.samples import Sample
-from grice_tasks.explagraphs.written import WrittenGraphs, begins_chain
+from grice_tasks.explagraphs.written import WrittenGraphs, begins_graph
 from grice_tasks.situatedgen.written import SentenceWriter
 from grice_tasks.writer import Allowed
 
-BELIEF, ARGUMENT = "Zoos should not be allowed.", "Zoos have\nsmall cages, animals suffer."
-TOKENS = ["x", "zoos; has property; small cages", "; harm; not be allowed", "\n", ""]
+TOKENS = ["x", "(a; is a; b)", "\n", ""]
+GRAPH = "(zoos; has property; small cages)(small cages; causes; suffer)(suffer; causes; abolished)"
 
 
 class Fixed:
-    """A writer of given candidates, which agrees with questions by their length."""
+    """A writer of given candidates; longer texts make more sense."""
 
     identity = "fixed"
 
@@ -29,46 +27,37 @@ class Fixed:
         self.prompts.append(prompt)
         return self.candidates
 
+    def sense(self, texts):
+        return [0.01 * len(text) for _, text in texts]
+
     def agrees(self, questions):
         return [0.01 * len(question) for question in questions]
 
 
 @pytest.mark.parametrize("temperature", [0.0, 0.7])
 def test_only_tokens_of_the_grammar_are_taken_and_the_line_ends_when_it_may(temperature):
-    logits, ids = np.array([3.0, 1.0, 2.5, 2.0, 1.5], np.float32), []
-    begins = partial(begins_chain, belief=BELIEF, argument=ARGUMENT)
-    select = Allowed(lambda ids: "".join(TOKENS[i] for i in ids), begins, temperature, 1)
-    while not ids or ids[-1] < 3:
+    logits, ids = np.array([3.0, 1.0, 2.5, 2.0], np.float32), []
+    select = Allowed(lambda ids: "".join(TOKENS[i] for i in ids), begins_graph, temperature, 1)
+    while not ids or ids[-1] == 1:
         ids.append(select(logits, ids))
-    assert ids[:2] == [1, 2], "from the belief over the argument to a value and back"
-    assert len(ids) == 3
+    assert ids[:3] == [1, 1, 1], "a graph has three facts at least"
+    assert ids[-1] in (2, 3)
+    assert len(ids) <= 7
 
 
-def test_the_truest_chain_is_taken_and_its_graph_keeps_the_rules_and_the_stance():
-    writer = Fixed(
-        "zoos; has property; small cages; harm",
-        "zoos; has property; small cages; harm; not be allowed",
-        "ZOOS; has property; small cages; causes; animal suffering; harm; not be allowed",
-        "zoos; has property; small cages; harm; allowed",
-    )
-    sample = Sample("1", BELIEF, ARGUMENT)
-    (written,) = WrittenGraphs(writer).predict([sample])
-    graph = (
-        "(zoos; has property; small cages)(small cages; causes; animal suffering)"
-        "(animal suffering; is a; harm)(harm; desires; not be allowed)"
-    )
-    assert (written.stance, written.graph) == ("support", graph)
-    assert check_graph(graph, BELIEF, " ".join(ARGUMENT.split())).ok
-    assert writer.prompts[0].endswith("suffer.\nThe argument supports the belief.\nChain:")
-    assert WrittenGraphs(Fixed()).predict([sample], stances=["counter"])[0].graph == ""
+def test_the_graph_that_keeps_the_rules_is_taken_and_the_stance_is_told(exact_models):
+    writer = Fixed(f"({'long ' * 3}; is a; b)", GRAPH.upper(), "(zoos; is a; zoos)")
+    graphs = WrittenGraphs(writer, exact_models.load("builtin:graphs"))
+    sample = Sample("1", "Zoos should be abolished.", "Zoos have\nsmall cages, animals suffer.")
+    (prediction,) = graphs.predict([sample], stances=["counter"])
+    assert (prediction.stance, prediction.graph) == ("counter", GRAPH)
+    assert writer.prompts[0].endswith("animals suffer.\nThe argument counters the belief.\nGraph:")
+    assert WrittenGraphs(Fixed(), graphs._classifiers).predict([sample])[0].graph == ""
 
 
-def test_the_sentences_with_most_keywords_are_taken():
-    written = SentenceWriter(
-        Fixed("Owls sleep by day.", "Owls sleep. Cats go.", "Owls sleep. Cats eat.", "Owls go.")
-    )
-    words = ["owls", "cats", "sleep"]
-    assert written.generate([words, []]) == ["Owls sleep. Cats eat.", ""]
+def test_of_the_sentences_with_most_keywords_the_likeliest_true_are_taken():
+    written = SentenceWriter(Fixed("Owls sleep. Cats.", "Cats eat. Owls sleep.", "Owls go. It is."))
+    assert written.generate([["owls", "cats", "sleep"], []]) == ["Cats eat. Owls sleep.", ""]
 
 
 def test_a_baseline_says_so_and_a_larger_preset_does_not_fall_back_to_it(

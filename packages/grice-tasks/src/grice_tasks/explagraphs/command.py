@@ -205,6 +205,7 @@ def generate(
         models: the preset whose language model writes; small is a baseline without one
         output (FILE.jsonl): a graph a line; default: standard output
     """
+    from grice_tasks.explagraphs.classifiers import GraphClassifiers
     from grice_tasks.explagraphs.samples import GraphPredictor, samples_to_explain
     from grice_tasks.explagraphs.written import WrittenGraphs
     from grice_tasks.writer import Writer, chosen_model
@@ -215,15 +216,16 @@ def generate(
     with opened_models() as opened:
         predictor: GraphPredictor
         if opened.task(reference) == LIKELIHOOD:
-            predictor = WrittenGraphs(Writer.open(opened, reference))
+            classifiers = opened.load(MODEL, GraphClassifiers)
+            predictor = WrittenGraphs(Writer.open(opened, reference), classifiers)
         else:
             predictor = opened.load(reference, GraphPredictor)
         predictions = predictor.predict(explained, stances=stances)
     empty = [prediction.id for prediction in predictions if not prediction.graph]
     if empty:
         warn(
-            f"{plural(len(empty), 'empty graph')}, the first of sample {empty[0]!r}: from belief "
-            "and argument no facts could be built"
+            f"{plural(len(empty), 'empty graph')}, the first of sample {empty[0]!r}: belief and "
+            "argument have too few words to build facts from"
         )
     # With belief and argument in it, a line is a sample too: the other actions read it.
     if same := [each.id for each in explained if _alike(each.belief, each.argument)]:

@@ -1,98 +1,74 @@
-"""Explanation graphs by a language model: a chain of facts, the best of some candidates."""
+"""Explanation graphs by a language model: relations of the schema, the best of some candidates."""
 
 from __future__ import annotations
 
 import re
-from functools import partial
 from typing import TYPE_CHECKING
 
-from grice.data import Triple
-from grice_tasks.explagraphs.graph import Graph, write_graph
+from grice_tasks.explagraphs.check import check_graph
+from grice_tasks.explagraphs.features import Reading
+from grice_tasks.explagraphs.graph import depth_first, read_graph, write_graph
 from grice_tasks.explagraphs.samples import STANCES, Prediction
-from grice_tasks.explagraphs.wording import LONGEST, NEGATION, STOP_WORDS, fact_text
-from grice_tasks.tokens import PLAIN_COMPOUNDS
+from grice_tasks.explagraphs.wording import relation_names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
+    from grice_tasks.explagraphs.classifiers import GraphClassifiers
     from grice_tasks.explagraphs.samples import Sample, Stance
     from grice_tasks.writer import Writer
 
 EXAMPLES = """\
-A chain leads from a belief over its argument to a benefit or harm, and from there to the belief.
+A graph of true facts leads from the argument to the belief, which it supports or counters.
 
 Belief: Zoos should be banned.
-Argument: Animals in zoos live in small cages.
+Argument: Zoo animals live in small cages.
 The argument supports the belief.
-Chain: zoos; at location; small cages; causes; suffering; harm; banned
+Graph: (zoo animals; at location; small cages)(small cages; causes; suffering)\
+(suffering; is a; harm)(harm; desires; zoos banned)
 
-Belief: Alcohol should be forbidden.
-Argument: Alcohol brings friends together.
+Belief: Cars should be forbidden in cities.
+Argument: Many people need a car to get to work.
 The argument counters the belief.
-Chain: alcohol; causes; friends together; causes; joy; benefit; forbidden
+Graph: (many people; desires; car)(car; used for; get to work)(get to work; is a; need)\
+(need; not desires; forbidden)
 
-Belief: Wind farms should be built.
-Argument: Wind makes power without smoke.
+Belief: Homework is useful.
+Argument: Homework lets children practise what they learned.
 The argument supports the belief.
-Chain: wind farms; capable of; makes power; has property; without smoke; causes; clean air; \
-benefit; built
-
-Belief: Television is bad for people.
-Argument: Television tells lonely people the news.
-The argument counters the belief.
-Chain: television; used for; news; causes; less boredom; benefit; bad
-
-Belief: Everyone should own a gun.
-Argument: A gun in the home leads to accidents.
-The argument counters the belief.
-Chain: gun; causes; accidents; causes; deaths; harm; own
-
-Belief: Smoking should not be allowed.
-Argument: Smoking damages the lungs.
-The argument supports the belief.
-Chain: smoking; causes; damages the lungs; causes; disease; harm; not be allowed
+Graph: (homework; used for; practise)(children; capable of; practise)\
+(practise; causes; better memory)(better memory; has property; useful)
 
 """
 SIDES = {"support": " supports the belief.", "counter": " counters the belief."}
-PROMPT = "{}Belief: {}\nArgument: {}\nThe argument{}\nChain:"
-ASKED = 'Someone says: "{}" Does this person think that {}?'
-LEANING = 0.5
-"""How much ``large`` leans to no (nats): halfway between 16 supports and 16 counters."""
-CANDIDATES, MAX_TOKENS = 4, 48
-MOST = 3  # links of a chain before its value
-LINKS = (
-    "causes", "not causes", "capable of", "not capable of", "used for", "has property",
-    "at location", "part of", "created by", "receives action", "desires",
-)  # fmt: skip
-VALUES = ("benefit", "harm")
-WISH = re.compile(r"\b(?:should|must|need|needs|ought|have to|has to|let)\b", re.IGNORECASE)
-CONCEPT = re.compile(r"[a-z0-9'-]+(?: [a-z0-9'-]+){0,2}")
-DENIAL = re.compile(rf"{NEGATION.pattern}|\b(?:hardly|scarcely|barely|few|little|less|lack)\b")
+CANDIDATES, MAX_TOKENS = 3, 90
+FEWEST, MOST = 3, 6  # facts of a graph
+CONCEPT = re.compile(r"(?:[a-z0-9'-]+ ?){0,4}", re.IGNORECASE)
 
 
 class WrittenGraphs:
     """A :class:`~grice_tasks.explagraphs.samples.GraphPredictor` by a language model."""
 
-    def __init__(self, writer: Writer) -> None:
-        self.identity, self._writer = writer.identity, writer
+    def __init__(self, writer: Writer, classifiers: GraphClassifiers) -> None:
+        self.identity = f"{writer.identity}/{classifiers.identity}"
+        self._writer, self._classifiers = writer, classifiers
 
     def stances(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[Stance, float]]:
         """Return the stance of each argument to its belief, with the margin in nats."""
         asked = [
-            ASKED.format(argument, belief[:1].lower() + belief[1:].rstrip("."))
-            for belief, argument in pairs
+            (f"{_prompt(*pair)}The argument", side) for pair in pairs for side in SIDES.values()
         ]
-        margins = [value + LEANING for value in self._writer.agrees(asked)]
-        return [(STANCES[int(margin < 0)], abs(margin)) for margin in margins]
+        scores = self._writer.sense(asked)
+        rows = zip(scores[::2], scores[1::2], strict=True)
+        return [
+            (STANCES[int(counter > support)], abs(support - counter)) for support, counter in rows
+        ]
 
     def predict(
         self, samples: Sequence[Sample], *, stances: Sequence[Stance] | None = None
     ) -> list[Prediction]:
         """Return a stance and a graph for each sample; gold is not used."""
-        pairs = [
-            (" ".join(sample.belief.split()), " ".join(sample.argument.split()))
-            for sample in samples
-        ]
+        pairs = [(sample.belief, sample.argument) for sample in samples]
         told = stances or [stance for stance, _ in self.stances(pairs)]
         graphs = [self._graph(*pair, stance) for pair, stance in zip(pairs, told, strict=True)]
         return [
@@ -101,92 +77,64 @@ class WrittenGraphs:
         ]
 
     def _graph(self, belief: str, argument: str, stance: Stance) -> str:
-        """Return the candidate whose least likely fact is likeliest true, the last one aside."""
-        begins = partial(begins_chain, belief=belief, argument=argument)
-        prompt = PROMPT.format(EXAMPLES, belief, argument, SIDES[stance])
-        written = self._writer.write(prompt, begins, count=CANDIDATES, max_tokens=MAX_TOKENS)
-        chains = [text.lower().split("; ") for text in written if begins(f"{text}\n")]
-        graphs = [Graph(tuple(_facts(chain, belief, stance))) for chain in chains]
-        facts = list(dict.fromkeys(fact_text(e) for graph in graphs for e in graph.edges[:-1]))
-        asked = [f"Is this true? {fact.capitalize()}." for fact in facts]
-        agreed = dict(zip(facts, self._writer.agrees(asked), strict=True))
-
-        def least(graph: Graph) -> float:
-            return min(agreed[fact_text(edge)] for edge in graph.edges[:-1])
-
-        return write_graph(max(graphs, key=least)) if graphs else ""
-
-
-def _facts(parts: Sequence[str], belief: str, stance: Stance) -> Iterator[Triple]:
-    """Yield the facts of a chain; the last one says what its value means for the belief."""
-    *links, value, aim = parts
-    yield from (Triple(*links[i : i + 3]) for i in range(0, len(links) - 2, 2))
-    yield Triple(links[-1], "is a", value)
-    relation = "desires" if WISH.search(belief) else "has property"
-    yield Triple(value, relation if stance == "support" else f"not {relation}", aim)
+        """Return the candidate that breaks fewest rules and reads best as sentences."""
+        prompt = f"{_prompt(belief, argument)}The argument{SIDES[stance]}\nGraph:"
+        written = self._writer.write(prompt, begins_graph, count=CANDIDATES, max_tokens=MAX_TOKENS)
+        graphs = [write_graph(depth_first(read_graph(text.lower()).graph)) for text in written]
+        if not graphs:
+            return ""
+        sentences = [(f"{argument} ", _sentences(graph)) for graph in graphs]
+        readings = [Reading(belief, argument, read_graph(graph).graph) for graph in graphs]
+        meanings = self._classifiers.choices(readings)
+        scores = [
+            (-len(check_graph(graph, belief, argument).broken), getattr(meaning, stance) + sense)
+            for graph, meaning, sense in zip(
+                graphs, meanings, self._writer.sense(sentences), strict=True
+            )
+        ]
+        return graphs[scores.index(max(scores))]
 
 
-def spans(text: str) -> list[str]:
-    """Return the runs of one to three words that end in a content word and leave no denial out.
+def _prompt(belief: str, argument: str) -> str:
+    texts = (" ".join(text.split()) for text in (belief, argument))
+    return EXAMPLES + "Belief: {}\nArgument: {}\n".format(*texts)
 
-    >>> spans("Smoking should not be allowed.")
-    ['smoking', 'not be allowed']
+
+def _sentences(graph: str) -> str:
+    return " ".join(f"{e.head} {e.relation} {e.tail}." for e in read_graph(graph).graph.edges)
+
+
+def begins_graph(text: str) -> bool:
+    """Return whether a text begins a graph of the schema; a line end must end a whole one.
+
+    >>> begins_graph(" (zoos; cau"), begins_graph(" (zoos; harms"), begins_graph(" (zoos; is a; )")
+    (True, False, False)
     """
-    words, lowered = PLAIN_COMPOUNDS.findall(text.lower()), text.lower()
-    found = [
-        " ".join(words[start:end])
-        for end in range(1, len(words) + 1)
-        for start in range(max(0, end - LONGEST), end)
-        if words[end - 1] not in STOP_WORDS
-        and not DENIAL.match(words[end - 1])
-        and (words[start] not in STOP_WORDS or DENIAL.match(words[start]))
-        and not DENIAL.search(" ".join(words[max(0, start - LONGEST + 1) : start]))
-    ]
-    return [span for span in found if span in lowered]
+    line, end, _ = text.lstrip(" ").partition("\n")
+    *facts, last = line.split(")")
+    if not all(_begins_fact(fact, whole=True) for fact in facts):
+        return False
+    if end or len(facts) == MOST:
+        return not last and FEWEST <= len(facts) <= MOST
+    return not last or _begins_fact(last)
 
 
-def begins_chain(text: str, belief: str, argument: str) -> bool:
-    """Return whether a text begins a chain, or is a whole one where its line ends.
-
-    From a concept of the belief links lead to one of the argument and on to a value, behind which
-    comes another concept of the belief: its graph keeps the rules of structure.
-
-    >>> asked = ("Zoos are bad.", "Zoos have cages.")
-    >>> [begins_chain(text, *asked) for text in (" zoos; cau", " zoos; hurt", " homes; ")]
-    [True, False, False]
-    """
-    line, end, _ = text.lower().lstrip(" ").partition("\n")
-    *whole, last = line.split("; ")
-    parts: list[str] = []
-    for part in [*whole, last] if end else whole:
-        options = _options(parts, belief, argument)
-        if part not in options if options is not None else not _is_new(part, parts):
-            return False
-        parts.append(part)
-    valued = len(parts) > 1 and parts[-2] in VALUES
-    if end or valued:
-        return bool(end) and valued
-    options = _options(parts, belief, argument)
-    if options is None:
-        return not last or CONCEPT.fullmatch(last.rstrip(" ;")) is not None
-    return any(f"{option};".startswith(last) for option in options)
+def _begins_fact(text: str, *, whole: bool = False) -> bool:
+    head, *rest = text.removeprefix("(").split("; ")
+    relation, tail = (*rest, "", "")[:2]
+    known = relation_names()
+    fits = relation in known if whole or len(rest) > 1 else _begins_any(relation, known)
+    worded = all(CONCEPT.fullmatch(part.rstrip(";")) for part in (head, tail))
+    whole_parts = len(rest) == 2 and bool(tail.strip()) and tail != head
+    return (
+        text.startswith("(")
+        and bool(head.strip() or text == "(")
+        and len(rest) <= 2
+        and worded
+        and fits
+        and (whole_parts or not whole)
+    )
 
 
-def _options(parts: Sequence[str], belief: str, argument: str) -> list[str] | None:
-    """Return what may come after the parts of a chain; None for any new concept."""
-    count = len(parts)
-    least = 3 if not parts or parts[0] in argument.lower() else 5
-    if count > 1 and parts[-1] in VALUES:
-        options = spans(belief)
-    elif count % 2:
-        return [*LINKS[: None if count < 2 * MOST else 0], *VALUES[: None if count >= least else 0]]
-    elif count >= least:
-        return None
-    else:
-        options = spans(argument if parts else belief)
-    used = parts[::2]
-    return [each for each in options if not any(each in part or part in each for part in used)]
-
-
-def _is_new(part: str, parts: Sequence[str]) -> bool:
-    return CONCEPT.fullmatch(part) is not None and part not in (*parts, *VALUES)
+def _begins_any(text: str, names: Sequence[str]) -> bool:
+    return any(name.startswith(text.rstrip(";")) for name in names)
