@@ -12,7 +12,9 @@ from grice.detectors import RULES
 from grice.errors import InputError
 from grice.evaluation.ranking import Ranker, rank
 
-LOW = {code: rule.measured.low for code, rule in RULES.items() if rule.measured}
+PRECISE = {
+    code: (rule.precision, rule.measured.low) for code, rule in RULES.items() if rule.measured
+}
 TEXTS = ["Where do you live?", "In Leeds.", "Do you like it?", "In Leeds.", "Nice."]
 TALK = Conversation("talk", tuple(Turn("ab"[i % 2], text) for i, text in enumerate(TEXTS)))
 
@@ -69,9 +71,8 @@ def test_findings_of_all_families_come_first_those_of_precise_rules_before_other
     talk = replace(talk, turns=(*talk.turns[:4], objects, *talk.turns[5:]))
     result = ranked(*scores, talk=talk)
     listed = [(item.turn, item.findings[0].code, item.certain) for item in result.items]
-    order = sorted(
-        ((7, "T101"), (1, "T105"), (5, "T108"), (3, "U501")), key=lambda found: -LOW[found[1]]
-    )
+    order = [(7, "T101"), (1, "T105"), (5, "T108"), (3, "U501")]
+    order.sort(key=lambda found: PRECISE[found[1]], reverse=True)
     assert listed == [(*found, True) for found in order]
     assert result.items[-1].words == ("That is not what I asked!",)
     (item,) = (item for item in result.items if item.turn == 1)
@@ -178,6 +179,20 @@ def test_a_correct_repair_comes_after_the_reply_that_it_takes_back():
     assert flaw.probability > 0.5 > repair.probability
 
 
+@pytest.mark.parametrize(("asked", "codes"), [("And?", ["D314"]), ("One more time please", [])])
+def test_words_that_the_user_asked_for_again_are_no_repetition(asked, codes):
+    talk, scores = texted("In Leeds.", "In Leeds.")
+    talk = replace(talk, turns=(*talk.turns[:2], Turn("user", asked), talk.turns[3]))
+    found = ranked(scores[0], scored(3, "repetition", 0.0), talk=talk).items
+    assert [each.code for item in found if item.turn == 3 for each in item.findings] == codes
+
+
+def test_a_user_is_no_reason_for_a_reply_to_which_a_person_hardly_objects():
+    talk = Conversation("talk", (Turn("user", "Hi"), Turn("bot", "Yes?"), Turn("user", "human!!")))
+    (item,) = ranked(scored(1, "relevance", 0.9), talk=talk).items
+    assert (item.findings, item.probability < 0.3) == ((), True)
+
+
 @pytest.fixture
 def files(tmp_path):
     talks = [Conversation(name, TALK.turns) for name in ("x", "y", "z")]
@@ -255,11 +270,7 @@ def test_the_command_scores_what_it_ranks(tmp_path, capsys):
     assert {each["turn"] for each in others} == {0, 1, 2}
     chances = [each["probability"] for each in others]
     assert chances == sorted(chances, reverse=True)
-    for wrong in (
-        "--models small",
-        "--rank --scores x --models small",
-        "--rank --models openai:x@y",
-    ):
+    for wrong in ("--rank --scores x --models small", "--rank --models openai:x@y"):
         assert main(["check", str(talks), *wrong.split()]) == 2
     assert main(["review", "x"]) == 2
     assert "did you mean 'grice check --rank'?" in capsys.readouterr().err

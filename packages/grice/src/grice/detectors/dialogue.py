@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from grice.data import Span
-from grice.detectors.conversation import Flaw, plain
+from grice.detectors.conversation import READ, Flaw, plain
 from grice.detectors.rules import Rule
 
 if TYPE_CHECKING:
@@ -27,6 +27,18 @@ AGAIN = re.compile(
     r"huh)\W*$",
     re.IGNORECASE,
 )
+ASKS_TO_REPEAT = re.compile(
+    r"(?<!not )(?<!n['’]t )\brepeat\b|\bsay (?:that|it|this) again\b|\bcome again\b|\bpardon\b|"
+    r"\bremind me\b|\b(?:once|one) more\W*(?:please\W*)?\Z|\bone more time\b|"
+    r"n['’]?t (?:hear|catch) (?:that|you|it)\b|\bwhat did you (?:say|ask)\b",
+    re.IGNORECASE,
+)
+
+
+def repeats_on_request(reply: Reply) -> bool:
+    """Return whether the turn before the reply asks to hear something again."""
+    last = reply.last_of_other
+    return last is not None and bool(ASKS_TO_REPEAT.search(reply.talk.turns[last].text[:READ]))
 
 
 def repeated_in(reply: Reply) -> Flaw | None:

@@ -30,12 +30,18 @@ PASSED_OVER = (
     r"\bfor the (?:second|third|last|\w{1,8}th) time\b|\bhow many times (?:do|must|have) i\b",
     r"\A\W*(?:(?:no|but|hey|hello|sorry|yes|um|uh|okay|ok)\W+)?i (?:only |specifically )?(?:"
     r"asked (?!my|him|her|them|an? |and|& |\w+self)|"
-    r"said (?!yes|no|hi|hello|good|to (?:him|her|them|my))|"
+    r"said (?!yes|no\b|hi|hello|good|to (?:him|her|them|my))|told you (?!so\b)|"
     r"only wanted|did(?:n['’]?t| not) ask|never (?:said|asked|ordered|agreed|gave you))",
+    r"(?:,|\A)\W*(?:already )?told you(?: (?:that|already|before|twice))*\W*(?:,|\Z)",
+    r"(?:,|\A)\W*(?:i )?(?:said|wrote) (?:that|this|it) (?:already|before|above|at the start)\b",
+    r"\bi asked(?: about [^.?!]{1,30})?\W*\Z|\b(?:the|my) question was\b|\A\W*again\?\W*\Z",
+    r"\A\W*(?:(?:but|no|wait|hm+|huh|eh)\W+)*(?:(?:before|earlier) )?you (?:just )?(?:said|told me)"
+    r"(?: [\w'’]+){1,6}\W*\Z|\byou (?:just )?said\b[^?]{1,60}\?\?",
+    r"(?:\A\W*|\bplease )read (?:it |that |this )?again\b|\bread (?:it |that )?again,? please\b",
 )
 """The user says that something was said before, or that something else was."""
 NO_ANSWER = (
-    r"not what i (?:asked|said|meant|wanted|ordered)|\bnot an? (?:\w+ )?answer\b",
+    r"not what i (?:asked|said|meant|wanted|ordered)|\bnot (?:much of )?an? (?:\w+ )?answer\b",
     r"(?:didn['’]?t|never) (?:said|say|ask(?:ed)? for) th(?:at|is)|that['’]?s not my\b",
     rf"\b(?:that|this|it)(?:{_IS}| was(?= not)) (?:wrong|incorrect|nonsense|useless|"
     r"not (?:right|true|correct|my (?!fav|thing|idea|style|\w+ (?:job|place))|what (?:i|you|we)|"
@@ -44,7 +50,7 @@ NO_ANSWER = (
     r"\byour (?:answers?|repl(?:y|ies)|responses?) (?:is|are|makes?|do|does) ?"
     r"(?:not?|n['’]?t|wrong|useless|random|weird|strange|generic)\b",
     rf"\b(?:does|did|do){_NOT} (?:answer|help(?: me)?(?:\W|\Z)|make (?:any |much )?sense)",
-    r"\bmak(?:es?|ing) no sense\b|\banswer (?:me\b|(?:my|the) question)|\bnon[ -]sequitur\b",
+    r"\bma(?:kes?|king|de) no sense\b|\banswer (?:me\b|(?:my|the) question)|\bnon[ -]sequitur\b",
     r"\b(?:nothing|anything|something) to do with (?:my|the|that|this|what|politics)\b",
     r"\bwhat (?:has|does|is) (?:that|this|it) (?:have |got )?to do with",
     rf"\b(?:that|this)(?:{_IS}| was| seems)(?: (?:so|a|bit|very|pretty|really|just|too)){{0,2}} "
@@ -52,6 +58,11 @@ NO_ANSWER = (
     r"\brandom (?:answer|reply|response)",
     rf"\byou(?:{_ARE})? (?:just )?chang(?:ed?|ing) the (?:subject|topic)|\boff[ -]topic\b",
     r"\bchanging the (?:subject|topic)|\b(?:english|in english),? please",
+    r"\A\W*(?:(?:that|this|it)(?:['’]?s| is) )?(?:really )?not (?:helping|funny)\b",
+    r"\bthat ca(?:n['’]?t|nnot) be (?:right|true|correct)\b|,\s*seriously\s*\?\W*\Z",
+    r"n['’]?t (?:understand|get) a (?:single )?word\b",
+    r"\A\W*(?:(?:but|mm+|hm+|wait)\W+)?are you (?:really )?sure(?: about (?:that|this|it))?\W*\Z",
+    r"\A\W*(?:(?:eh|huh|ok|and|but)\W+)*so\b[^.?!]{1,60}\bor not\W*\Z|\byes or no\W*\Z",
 )
 """The user says that the reply is wrong, or no answer."""
 BAD_PARTNER = (
@@ -69,9 +80,18 @@ BAD_PARTNER = (
     r"\A\W*(?:excuse me\W*(?:\?|!|\Z)|wtf|what the (?:hell|heck|fuck)\b)",
     rf"\bhow rude\b|\A(?:wow)?\W*rude\b|\byou{_ARE} (?:so |very |being )?rude\b",
     r"\bbe respectful\b|\bplease (?:don['’]t|do not) use that",
+    r"\byou(?: have|['’]ve)? (?:forgot(?:ten)?|ignored) (?:to|that|the|my|what)\b",
+    r"\A\W*(?:oh )?come on\W+(?:you|that|this|don['’]?t|be|just)\b|\A\W*insert \w+\s*\?",
 )
 """The user objects to how the bot behaves."""
 OBJECTS = re.compile("|".join(PASSED_OVER + NO_ANSWER + BAD_PARTNER), re.IGNORECASE)
+CORRECTS = re.compile(
+    r"\A\W*(?:no|nope)\W+(?:i(?:['’]?m| am) (?:the|an?)\b|i (?:meant?|said|asked)\b|the\b|"
+    r"not (?!yet|really|at all|right now|now|sure|that))",
+    re.IGNORECASE,
+)
+"""The user corrects a reply, unless it asks something."""
+ASKS = re.compile(r"\?|\b(?:confirm|let me know|tell me)\b", re.IGNORECASE)
 _PERSON = (
     r"(?:human(?: being)?|(?:real|actual|live) (?:person|human|agent)|representative|operator|"
     r"supervisor|manager|agent|customer (?:service|support|care)|member of staff|nurse)"
@@ -105,7 +125,8 @@ OBJECTING = beginnings(
     "with random generic irrelevant unhelpful mean rude harsh insulting outrageous subject "
     "topic off english say repeating contradicting confusing mistaken stop keep read "
     "listening understand get hear deaf blind insane drunk kidding fooling talking going "
-    "telling why follow excuse wtf hell heck fuck respectful use"
+    "telling why follow excuse wtf hell heck fuck respectful use question again sure seriously "
+    "right true funny helping forgot forgotten ignored or come insert word"
 )
 PEOPLE = beginnings(
     "human person agent representative operator supervisor manager service support care staff "
@@ -125,7 +146,11 @@ LONG = 200  # characters of a turn; longer ones match by chance
 
 def complains_after(reply: Reply) -> Flaw | None:
     """Find a user who objects to the reply in the next turn."""
-    return _after(reply, OBJECTS, OBJECTING, "the user objects") or _shouts(reply)
+    message = "the user objects"
+    found = _after(reply, OBJECTS, OBJECTING, message) or _shouts(reply)
+    if found or ASKS.search(reply.text):
+        return found
+    return _after(reply, CORRECTS, beginnings("no nope"), message)
 
 
 def asks_for_person_after(reply: Reply) -> Flaw | None:

@@ -26,6 +26,7 @@ from grice.data import Conversation, FeatureEvidence, Finding, Score, Span
 from grice.detectors import ALL, RULES, empty_reply, find_flaws
 from grice.detectors.check import FEWEST, NEARLY_ALL, Check, Checker, Known, count_of
 from grice.detectors.conversation import Background, Reply
+from grice.detectors.dialogue import repeats_on_request
 from grice.detectors.reactions import Sign, signs_of
 from grice.detectors.rules import Rule, selected
 from grice.detectors.scored import SCORED_RULES, finding_by, finding_of
@@ -39,7 +40,7 @@ from grice.readers.roles import unspoken
 from grice.scoring.api import JUDGE_SCHEMES, Grader, Settings, load, named_preset
 from grice.scoring.loaded import EMPTY, judged_turns
 
-QUALITY, SHIPPED = "quality", "builtin:"
+QUALITY, REPETITION, SHIPPED = "quality", "repetition", "builtin:"
 REFERENCES = ("quality-small", "quality-medium", "quality-large")
 """The models of the metric that ship."""
 TOP = 20
@@ -145,6 +146,8 @@ def judged(
     if own := seen.get(QUALITY):
         seen = _of_quality(own) | {QUALITY: own}
         parts = [part for part in parts if part.metric in seen]
+    if reply and repeats_on_request(reply):
+        seen = {name: score for name, score in seen.items() if name != REPETITION}
     signs = {sign.name: sign for sign in (signs_of(reply) if reply else ())}
     features = features_of(parts, seen, signs.values())
     effects = weights.effects(features)
@@ -157,8 +160,9 @@ def judged(
     if name and probability < STANDS_OUT and features[name] > RARE - 0.5:
         name = None
     findings = [(effects.get(name, 0.0), finding_by(seen[name], reply))] if name else []
-    if reply and (shown := [sign for sign in signs.values() if sign.span]):
-        sign = max(shown, key=lambda sign: effects[sign.name])
+    raising = [sign for sign in signs.values() if sign.span and effects[sign.name] > 0]
+    if reply and raising and probability >= STANDS_OUT:
+        sign = max(raising, key=lambda sign: effects[sign.name])
         findings.append((effects[sign.name], finding_of(sign, reply)))
     findings.sort(key=lambda pair: -pair[0])
     return Judged(
@@ -498,9 +502,11 @@ def check_ranked(ranking: Ranking, scores: str) -> None:
         raise InputError(f"{scores}: no reply has a usable score of any of {wanted}")
 
 
-def _first_read(rule: Rule) -> tuple[float, int, str]:
-    """Return the place of a rule: of the highest lower end of the measured precision first."""
-    return -(rule.measured.low if rule.measured else 0.0), SEVERITIES[rule.severity], rule.code
+def _first_read(rule: Rule) -> tuple[float, float, int, str]:
+    """Return the place of a rule: of the highest precision first, then of its lower end."""
+    seen = rule.measured
+    precise = (-seen.precision, -seen.low) if seen else (0.0, 0.0)
+    return *precise, SEVERITIES[rule.severity], rule.code
 
 
 def by_turn_of(scores: Sequence[Score]) -> dict[int, dict[str, Score]]:
