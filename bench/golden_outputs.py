@@ -38,63 +38,7 @@ PUBLISHED = "data "  # how names of groups begin that need the published data se
 SHOWN = 12  # lines of a difference that are printed
 LEFT_OUT = ("cache", "data", "__pycache__")  # what commands leave and that says nothing
 
-TALKS = [
-    {"id": "keys", "turns": ["How was your day?", "I lost my keys and I feel happy.",
-     "Oh no! Did you find them?", "Yes, they were in my bag, so I drove home."]},
-    {"id": "job", "turns": [
-        {"speaker": "Ann", "text": "I lost my job yesterday.", "role": "user"},
-        {"speaker": "Bob", "text": "I am so happy for you. I will buy a cake.",
-         "role": "assistant", "references": ["I am sorry to hear that."]},
-        {"speaker": "Ann", "text": "Why would you say that?", "role": "user"},
-        {"speaker": "Bob", "text": "Because I wanted to cheer you up.", "role": "assistant",
-         "references": ["I thought you disliked it.", "Sorry."]}], "topic": "work"},
-    {"id": "again", "turns": ["I like tea.", "I like tea.", "Do you?", "Give me 5 out of 5.",
-     "Tea <b>is</b> nice.", "TEA IS NICE!!!", ""]},
-    {"id": "odd", "turns": ["Привет, как дела?", "???", "  ", "naïve café ☕ — it’s 10 €.",
-     "word " * 400, "The the on of dog quickly because.\tTabs\nand lines."]},
-    {"id": "one", "turns": ["Hello."]},
-    {"id": "target", "turns": ["Is it far?", "Ten minutes.", "Thank you.", "You are welcome."],
-     "targets": [3]},
-    {"id": "because", "turns": ["Why did nobody tell me?",
-     "I wanted to call you but I could not find my phone.",
-     "It was raining so I stayed at home and read a book because I was tired.",
-     "If you are ready, you can come with me."]},
-]  # fmt: skip
-
-OPEN = [
-    {"id": "cooking", "turns": [
-        {"speaker": "A", "text": "Do you like to cook?"},
-        {"speaker": "B", "text": "I love it. I made pasta for my sister yesterday."},
-        {"speaker": "A", "text": "Lucky sister! What sauce did you make?"},
-        {"speaker": "B", "text": "The train to London leaves at nine."},
-        {"speaker": "A", "text": "What has that to do with the sauce?"},
-        {"speaker": "B", "text": "Sorry, I misread you. It was a sauce of tomatoes and basil."}]},
-    {"id": "pets", "turns": [
-        {"speaker": "A", "text": "I have two cats and a dog. Do you have pets?"},
-        {"speaker": "B", "text": "I have no pets because I am allergic to fur."},
-        {"speaker": "A", "text": "That is a pity."},
-        {"speaker": "B", "text": "My dog sleeps on my bed every night."},
-        {"speaker": "A", "text": "I thought you had no pets?"},
-        {"speaker": "B", "text": "My dog sleeps on my bed every night."}]},
-]  # fmt: skip
-SUPPORT = [
-    {"id": "parcel", "turns": [
-        {"role": "customer", "text": "Where is my parcel? The order number is 4711."},
-        {"role": "agent", "text": "It left the warehouse on Monday and arrives tomorrow."},
-        {"role": "customer", "text": "Can I have it sent to my office?"},
-        {"role": "agent", "text": "Yes. Please tell me the address of your office."},
-        {"role": "customer", "text": "12 Mill Lane, second floor."},
-        {"role": "agent", "text": "Please tell me the address of your office."}]},
-    {"id": "refund", "turns": [
-        {"role": "system", "text": "Be brief and polite."},
-        {"role": "customer", "text": "The kettle leaks. I want my money back."},
-        {"role": "agent", "text": "I am sorry. I have started the refund of 39 euros."},
-        {"role": "customer", "text": "How long does it take?"},
-        {"role": "agent", "text": "{{duration}}"},
-        {"role": "customer", "text": "Pardon?"},
-        {"role": "agent", "text": ""}]},
-]  # fmt: skip
-
+TALKS, OPEN, SUPPORT = json.loads((HERE / "golden_talks.json").read_text("utf-8")).values()
 BROKEN = '{"id": "good", "turns": ["Hi.", "Hello."]}\n{"turns": 3}\nno json\n{"turns": []}\n'
 
 PLUGIN = '''from grice.metrics import Example, metric

@@ -6,6 +6,8 @@ The weights are a logistic regression on replies in which no default rule finds 
 other logs and on chatbots' replies that people judged: precision of the first 30 and recall of the
 first 60 of 200 replies drawn as whole conversations, and the calibration error in ten bins.
 ``--fit`` records the weights in grice/evaluation/ranking.json; the figures stand in docs/rules.md.
+``--rules`` records figures of the rules that read scores in scored.json: a finding is right if the
+reply has a flaw of its kind, or breaks the conversation down where kinds are not marked.
 """
 
 from __future__ import annotations
@@ -14,10 +16,12 @@ import argparse
 import json
 import os
 from collections.abc import Iterator, Sequence
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 from msgspec.structs import asdict
+from rules import Counts, figures
 from scipy.optimize import minimize
 
 from grice import Conversation
@@ -31,7 +35,7 @@ from grice_research.places import work_folder
 
 ROOT = Path(__file__).parents[1]
 LOGS = ROOT / "packages/grice-research/src/grice_research/data/check_logs"
-RECORD = Path(ranking.__file__).with_name("ranking.json")
+RECORD, SCORED = map(Path(ranking.__file__).with_name, ("ranking.json", "scored.json"))
 FITTED = ("development_logs", "check_logs, development")
 MEASURED = ("planted_flaws", "check_logs, closed", "dbdc3", "abc_eval")
 COSINE, SIZE, DRAWS, BINS = "cosine_last_turn", 200, 1000, 10
@@ -43,6 +47,8 @@ KINDS = {
     "raw JSON": "T102", "other language": "T107",
 }  # fmt: skip
 """Rules that name a kind of planted flaw."""
+BEHAVIOURS = ("D313", "D313", "D311", "D314", "D311 D312 D315 D316", "D311 D312")
+"""Rules that name each of the six flaws of ABC-Eval."""
 Key = dict[tuple[str, int], str | float]
 
 
@@ -59,7 +65,8 @@ def keyed(name: str) -> tuple[Sequence[Conversation], Key]:
     if name == "abc_eval":
         marked = abc_eval.read_marked(DATA)
         talks = marked.talks
-        values = np.max([marked.votes[each] for each in abc_eval.SIX], axis=0) > 0
+        votes = zip(*(marked.votes[each] for each in abc_eval.SIX), strict=True)
+        values = [" ".join(c for c, n in zip(BEHAVIOURS, row, strict=True) if n) for row in votes]
     elif name == "dbdc3":
         marked = breakdowns.read_voted(DATA)
         talks, values = marked.talks, marked.majority
@@ -144,6 +151,24 @@ def measured(name: str, preset: str) -> Iterator[str]:
     yield f"{sum(right)}, {either} of {len(hits)}" if hits else "–"
 
 
+def precise(sets: Sequence[str], preset: str) -> dict[str, dict[str, float]]:
+    """Return the figures of the rules that read scores, by code."""
+    own, natural, planted, replies = ranking.scored_rules(preset), Counts(), Counts(), 0
+    for name in sets:
+        key, everyone = keyed(name)[1], ("all",) if name in MEASURED[2:] else ()
+        ranker = ranking.Ranker(rules=(*ranking.selected(ranking.ALL), *own), speakers=everyone)
+        found = [f for talk, scores in scored(name, preset) for f in ranker.add(talk, scores)]
+        places = {(flaw.conversation, flaw.turn, flaw.code) for flaw in found}
+        replies += len(key) * bool(everyone)
+        for (place, kind), code in product(key.items(), [rule.code for rule in own]):
+            flawed = code in KINDS.get(kind, kind) if isinstance(kind, str) else bool(kind)
+            hit = (*place, code) in places
+            natural.update({(code, flawed): hit, (code, "flawed"): flawed} if everyone else {})
+            marks = {True: flawed, None: flawed and hit, False: hit and not flawed, "replies": 1}
+            planted.update({} if everyone else {(code, mark): n for mark, n in marks.items()})
+    return {rule.code: figures(rule, natural, planted, replies) for rule in own}
+
+
 def error(pairs: Sequence[tuple[float, bool]]) -> float:
     """Return the expected calibration error in bins of equal size."""
     p, y = np.array(sorted(pairs)).T
@@ -161,15 +186,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("presets", nargs="+")
     parser.add_argument("--fit", action="store_true")
+    parser.add_argument("--rules", action="store_true")
     parser.add_argument("--sets", nargs="*", default=MEASURED)
     given = parser.parse_args()
     for preset in given.presets:
-        if given.fit:
-            every = json.loads(RECORD.read_text("utf-8"))
-            every[f"quality-{preset}"] = asdict(fit(preset))
-            RECORD.write_text(json.dumps(every, indent=1) + "\n", "utf-8")
+        if given.fit or given.rules:
+            path = RECORD if given.fit else SCORED
+            made = asdict(fit(preset)) if given.fit else precise(given.sets, preset)
+            every = json.loads(path.read_text("utf-8")) | {f"quality-{preset}": made}
+            path.write_text(json.dumps(every, indent=1) + "\n", "utf-8")
             ranking.weights_of.cache_clear()
-        for name in given.sets:
+        for name in given.sets * (not given.rules):
             print(f"| `{preset}` | {name} | {' | '.join(measured(name, preset))} |", flush=True)
 
 

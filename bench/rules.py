@@ -234,6 +234,7 @@ def figures(rule: Rule, natural: Counts, planted: Counts, replies: int) -> dict[
     low, high = wilson_interval(share, n) if n else (0.0, 1.0)
     by_chance = [line["flaws"] for line in _verdicts() if "random" in line]
     natural_floor = sum(rule.code in flaws for flaws in by_chance) / len(by_chance)
+    natural_floor = natural[rule.code, "flawed"] / max(replies, 1) or natural_floor
     written_floor = planted[rule.code, True] / max(planted[rule.code, "replies"], 1)
     floor = (read * natural_floor + (n - read) * written_floor) / n if n else 0.0
     return {

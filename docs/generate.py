@@ -21,6 +21,7 @@ from quality_page import quality_page, with_table
 
 from grice.detectors import ALL
 from grice.detectors.rules import figures
+from grice.evaluation.ranking import scored_rules
 from grice.metrics.declaration import Metric, find_metrics
 from grice.scoring.api import find_presets
 from grice.stats.estimate import wilson_interval
@@ -62,10 +63,14 @@ def _with_rules(page: str) -> str:
     """Return the page of rules with what each finds and its recorded figures between the marks."""
     head = "rule|finds|precision|95 %|random|n|natural: right of read|recall|95 %|by default"
     rows = [f"| {head.replace('|', ' | ')} |", "|---|---|---:|---:|---:|---:|---:|---:|---:|---|"]
-    for rule in ALL:
-        seen = figures()[rule.code]
-        finds = (inspect.getdoc(rule.detect or rule.scan) or "").partition("\n")[0]
-        cells = [f"{rule.code} `{rule.name}`", finds.removeprefix("Find ").rstrip(".")]
+    by_score = [
+        (rule, f", `{p}`") for p in find_presets() for rule in scored_rules(p) if rule.of_preset
+    ]
+    for rule, preset in [*((rule, "") for rule in ALL), *by_score]:
+        seen = rule.of_preset or figures()[rule.code]
+        source = rule.detect or rule.scan
+        finds = (inspect.getdoc(source) if source else rule.title).partition("\n")[0]
+        cells = [f"{rule.code} `{rule.name}`{preset}", finds.removeprefix("Find ").rstrip(".")]
         low, high = wilson_interval(seen.found / max(seen.planted, 1), max(seen.planted, 1))
         shown = [f"{seen.precision:.3f}", f"{seen.low:.3f} – {seen.high:.3f}"]
         shown += [f"{seen.floor:.2f}", f"{seen.n:,}"]

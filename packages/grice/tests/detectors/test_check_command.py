@@ -80,13 +80,22 @@ def test_the_exit_status_is_0_without_a_finding_and_2_for_wrong_use(capsys):
     assert main(["check", "broken.jsonl", "--input-format", "turns"]) == 4
 
 
+def test_rules_that_read_scores_need_the_models_of_a_preset(capsys):
+    said = "The dsl light is red", "Bananas elect seven moons under quiet invoices.", "??? what"
+    messages = [{"role": ("user", "assistant")[i % 2], "content": t} for i, t in enumerate(said)]
+    Path("talk.json").write_text(json.dumps({"messages": messages}))
+    for words, status in ((["--models", "small", "--select", "D3"], 1), (["--models", "small"], 0),
+                          (["--select", "D311"], 2), (["--scores", "x"], 2)):  # fmt: skip
+        assert main(["check", "talk.json", *words]) == status
+        assert ("talk.json:talk:1 1 D311 makes no" in capsys.readouterr().out) == (status == 1)
+
+
 def test_rules_are_selected_by_code_beginning_name_and_precision():
     assert {rule.code for rule in selected(ALL)} == {rule.code for rule in ALL if rule.is_default}
     chosen = [rule.code for rule in selected(ALL, ["t10", "raw-html"], ["T102", "cut-off"])]
     assert chosen == ["T101", "T103", "T104", "T105", "T106", "T107", "T109"]
     certain = [rule.precision for rule in selected(ALL, min_confidence=0.99)]
-    assert certain
-    assert min(certain) >= 0.99
+    assert min(certain, default=0) >= 0.99
     with pytest.raises(InputError, match="did you mean 'cut-off'"):
         selected(ALL, ["cutoff"])
     assert len({rule.code for rule in ALL}) == len({rule.name for rule in ALL}) == len(ALL)

@@ -179,18 +179,14 @@ def test_a_correct_repair_comes_after_the_reply_that_it_takes_back():
     assert flaw.probability > 0.5 > repair.probability
 
 
-@pytest.mark.parametrize(("asked", "codes"), [("And?", ["D314"]), ("One more time please", [])])
-def test_words_that_the_user_asked_for_again_are_no_repetition(asked, codes):
+@pytest.mark.parametrize(("said", "value", "codes"), [
+    ("And?", 0.0, ["D314"]), ("One more time please", 0.0, []), ("human please!!", 0.9, []),
+])  # fmt: skip
+def test_words_that_were_asked_for_and_fine_replies_have_no_reason(said, value, codes):
     talk, scores = texted("In Leeds.", "In Leeds.")
-    talk = replace(talk, turns=(*talk.turns[:2], Turn("user", asked), talk.turns[3]))
-    found = ranked(scores[0], scored(3, "repetition", 0.0), talk=talk).items
-    assert [each.code for item in found if item.turn == 3 for each in item.findings] == codes
-
-
-def test_a_user_is_no_reason_for_a_reply_to_which_a_person_hardly_objects():
-    talk = Conversation("talk", (Turn("user", "Hi"), Turn("bot", "Yes?"), Turn("user", "human!!")))
-    (item,) = ranked(scored(1, "relevance", 0.9), talk=talk).items
-    assert (item.findings, item.probability < 0.3) == ((), True)
+    talk = replace(talk, turns=(*talk.turns[:2], Turn("user", said), talk.turns[3]))
+    found = ranked(scores[0], scored(3, "repetition", value), talk=talk).items
+    assert [each.code for item in found for each in item.findings] == codes
 
 
 @pytest.fixture

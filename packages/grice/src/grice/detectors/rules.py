@@ -67,6 +67,7 @@ class Rule(NamedTuple):
     Attributes:
         excludes: Beginnings of the codes that are not looked for in a reply that has this flaw.
         masks: Whether quotes show only the beginning of the words.
+        of_preset: Figures with the models of a preset, of a rule that reads scores.
     """
 
     code: str
@@ -77,11 +78,12 @@ class Rule(NamedTuple):
     severity: Severity = "error"
     excludes: tuple[str, ...] = ()
     masks: bool = False
+    of_preset: Measured | None = None
 
     @property
     def measured(self) -> Measured | None:
         """Its figures, if there are any."""
-        seen = figures().get(self.code)
+        seen = self.of_preset or figures().get(self.code)
         return seen if seen and seen.n else None
 
     @property

@@ -4,7 +4,8 @@ Nothing is scored here. Replies with findings of rules (:mod:`grice.detectors`) 
 the most precise rule before others. The others follow by the probability that a person objects, a
 logistic regression on the ranks of the parts of :mod:`quality <grice.metrics.quality>` and on signs
 in the turns around the reply (:mod:`grice.detectors.reactions`). ``ranking.json`` holds its weights
-by model of the quality, and ``bench/ranking.py`` writes it.
+by model of the quality, and ``scored.json`` the precision of the rules that read scores;
+``bench/ranking.py`` writes both.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import resources
 from itertools import takewhile
@@ -28,7 +29,7 @@ from grice.detectors.check import FEWEST, NEARLY_ALL, Check, Checker, Known, cou
 from grice.detectors.conversation import Background, Reply
 from grice.detectors.dialogue import repeats_on_request
 from grice.detectors.reactions import Sign, signs_of
-from grice.detectors.rules import Rule, selected
+from grice.detectors.rules import Measured, Rule, selected
 from grice.detectors.scored import SCORED_RULES, finding_by, finding_of
 from grice.errors import InputError, RecordError, plural
 from grice.evaluation.groups import FlawedReply
@@ -46,6 +47,8 @@ REFERENCES = ("quality-small", "quality-medium", "quality-large")
 TOP = 20
 STANDS_OUT, RARE = 0.3, 0.01
 """Probability from which on a low score is a reason, and its rank up to which it always is one."""
+LIKELY = 0.5
+"""Probability from which on a reason is a finding of a rule that reads scores."""
 WORDS = 3  # spans that are quoted for a reply
 SEVERITIES = {"error": 0, "warning": 1, "note": 2}
 
@@ -88,11 +91,24 @@ def load_parts(preset: str, *further: str, **settings: Unpack[Settings]) -> Grad
             "preset of your own"
         )
     given = named_preset(preset).options
-    model = str(given.get(QUALITY, {}).get("model", f"{SHIPPED}{REFERENCES[0]}"))
-    parts = read_parts(open_folder(model.removeprefix(SHIPPED)))
+    parts = read_parts(open_folder(_model_of(preset)))
     options = {part.metric: {**part.models, **given.get(part.metric, {})} for part in parts}
     every: Settings = {**settings, "models": preset, "options": options}
     return load(*options, *further, **every)
+
+
+def _model_of(preset: str) -> str:
+    model = str(named_preset(preset).options.get(QUALITY, {}).get("model", REFERENCES[0]))
+    return model.removeprefix(SHIPPED)
+
+
+def scored_rules(preset: str) -> tuple[Rule, ...]:
+    """Return the rules that read scores, with their figures if those of a preset were measured."""
+    content = (resources.files("grice.evaluation") / "scored.json").read_bytes()
+    every = msgspec.json.decode(content, type=dict[str, dict[str, Measured]])
+    seen = every.get(_model_of(preset), {})
+    dialogue = [rule for rule in SCORED_RULES if rule.code.startswith("D")]
+    return tuple(rule._replace(of_preset=seen.get(rule.code)) for rule in dialogue)
 
 
 class Weights(msgspec.Struct, frozen=True):
@@ -304,7 +320,9 @@ class Ranker:
 
     Args:
         top: Number of replies to keep.
-        rules: Rules whose findings come first; by default those that run by default.
+        rules: Rules whose findings come first; by default those that run by default. Those of
+            :func:`scored_rules` find a reply that has no other finding and that a person objects
+            to with a probability of at least :data:`LIKELY`.
         speakers: Check replies of these speakers, scored or not; by default those with scores.
         baseline: An earlier result, whose findings are left out.
     """
@@ -333,8 +351,10 @@ class Ranker:
         self._certain: dict[str, list[RankedReply]] = {code: [] for code in self._order}
         self._used: Counter[str] = Counter()
 
-    def add(self, talk: Conversation | None, scores: Sequence[Score]) -> Sequence[Finding]:
-        """Take all scores of a conversation, with its texts if they are known.
+    def add(
+        self, talk: Conversation | None, scores: Sequence[Score], file: str | None = None
+    ) -> Sequence[Finding]:
+        """Take all scores of a conversation, with its texts if they are known, and its file.
 
         Returns its findings, which the ``checker`` counts.
         """
@@ -357,9 +377,8 @@ class Ranker:
             )
         certain = self._found(scores, by_turn, talk)
         given = scores[0].meta if scores else talk.meta if talk else {}
-        file = str(given.get("file") or "") or None
+        file = str(given.get("file") or "") or file
         findings_of_all = [finding for found in certain.values() for finding in found]
-        self.checker.count(findings_of_all, replies=len(by_turn), file=file or "")
         background = Background(talk, by_turn) if talk is not None else None
         name = talk.id if talk is not None else scores[0].conversation
         weights = weights_of(self._reference.model if self._reference else "")
@@ -377,7 +396,10 @@ class Ranker:
                 effects=found.effects,
                 file=file,
             )
-            if findings := certain.get(turn):
+            findings = certain.get(turn, [])
+            if not findings and found.probability >= LIKELY:
+                findings_of_all += self._old.new(self._selected(found.findings))
+            if findings:
                 if len(kept := self._certain[findings[0].code]) < self._top:
                     precision = findings[0].confidence
                     item = replace(
@@ -396,6 +418,8 @@ class Ranker:
                 )
                 entry = (found.probability, -self._replies, item.with_texts(talk))
                 (heapq.heapreplace if full else heapq.heappush)(self._low, entry)
+        findings_of_all.sort(key=lambda finding: (finding.turn, finding.code))
+        self.checker.count(findings_of_all, replies=len(by_turn), file=file or "")
         return findings_of_all
 
     def ranking(self) -> Ranking:
@@ -425,23 +449,31 @@ class Ranker:
             self._old.count,
         )
 
-    def check(self, ranking: Ranking, problems: Sequence[RecordError] = ()) -> Check:
-        """Return the findings in the order of a ranking; those of rules are all counted."""
+    def check(
+        self,
+        ranking: Ranking | None = None,
+        problems: Sequence[RecordError] = (),
+        limit: int | None = None,
+    ) -> Check:
+        """Return the findings, so many at most, or those in the order of a ranking.
+
+        The findings of the rules are all counted.
+        """
+        checked = replace(
+            self.checker.check(limit),
+            known=self._old.count,
+            skipped=len(problems),
+            problems=tuple(map(str, problems[:FEWEST])),
+        )
+        if ranking is None:
+            return checked
         findings = [finding for item in ranking.items for finding in item.findings]
-        checked = self.checker.check()
         by_score = (
             (rule, [each.conversation for each in findings if each.code == rule.code])
             for rule in SCORED_RULES
         )
         counted = [count_of(rule, len(found), len({*found})) for rule, found in by_score if found]
-        return replace(
-            checked,
-            rules=(*checked.rules, *counted),
-            findings=tuple(findings),
-            known=ranking.known,
-            skipped=len(problems),
-            problems=tuple(map(str, problems[:FEWEST])),
-        )
+        return replace(checked, rules=(*checked.rules, *counted), findings=tuple(findings))
 
     def _found(
         self, scores: Sequence[Score], turns: Iterable[int], talk: Conversation | None
@@ -457,6 +489,12 @@ class Ranker:
         for finding in sorted(self._old.new(found), key=lambda f: places.get(f.code, 0)):
             by_turn.setdefault(finding.turn, []).append(finding)
         return by_turn
+
+    def _selected(self, findings: Iterable[Finding]) -> Iterator[Finding]:
+        """Yield the findings of the rules with their precision."""
+        for finding in findings:
+            if rule := self._order.get(finding.code):
+                yield replace(finding, confidence=rule.precision)
 
     def _listed(self, code: str, number: int) -> list[RankedReply]:
         """Return the replies with a finding; one of nearly all replies once."""

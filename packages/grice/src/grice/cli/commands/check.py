@@ -30,6 +30,7 @@ from grice.tables import Lines, Table, View
 if TYPE_CHECKING:
     from grice.data import Finding
     from grice.detectors.check import Check, Checker
+    from grice.detectors.rules import Rule
     from grice.evaluation.groups import FlawedReply, Group
     from grice.evaluation.ranking import RankedReply, Ranker, Ranking
 
@@ -71,7 +72,8 @@ def check(
             the default ones
         rank: order the replies for reading: those with findings, then by the probability that a
             person objects, by the models of --models or the scores of --scores
-        models (PRESET): with --rank: small, medium, large, or a preset of your own
+        models (PRESET): also offer the rules that read scores, D311 to D316, and with --rank order
+            replies, by these models: small, medium, large, or a preset of your own
         scores (OUT.jsonl): with --rank: scores of grice score, instead of scoring again
         group: also list groups of replies with findings that have a similar meaning; with --rank
             those of the ranked replies
@@ -90,15 +92,12 @@ def check(
 
     if json and format_ not in ("text", "json"):
         raise InputError(f"--json and --format {format_}: give one of them")
-    for option, value in (("models", models), ("scores", scores)):
-        if value is not None and not rank:
-            raise InputError(
-                f"--{option} needs --rank: no flaw that only a score shows is precise enough to be "
-                "listed alone"
-            )
+    if scores is not None and not rank:
+        raise InputError("--scores needs --rank")
     if models is not None and scores is not None:
         raise InputError("--models and --scores: give one of them")
-    rules = selected(ALL, select, ignore, min_confidence)
+    by_score = _scored_rules(models, rank, select)
+    rules = selected((*ALL, *by_score), select, ignore, min_confidence)
     old = read_baseline(baseline) if baseline is not None else None
     reading = Input(format=input_format, column=column)
     ranking: Ranking | None = None
@@ -112,7 +111,19 @@ def check(
         ranking = ranker.ranking()
         result = ranker.check(ranking, problems)
         flawed = [item.flawed for item in ranking.items] if group else []
+    elif models and any(rule in by_score for rule in rules):
+        from grice.evaluation.ranking import Ranker
+
+        ranker, preset = Ranker(rules=rules, speakers=speaker, baseline=old), models
+        problems = _rank(ranker, files, reading, speaker, preset, None, flawed)
+        result = ranker.check(None, problems, limit)
+        flawed = flawed if group else []
     else:
+        if models:
+            note(
+                f"with {models}, no rule that reads scores is precise enough to run by default: "
+                f"--select {','.join(rule.code for rule in by_score)}"
+            )
         preset = SMALL
         checker = Checker(rules, speakers=speaker, baseline=old)
         _check(checker, files, reading, flawed if group else None)
@@ -146,6 +157,21 @@ def check(
     return Output([], [], status)
 
 
+def _scored_rules(models: str | None, rank: bool, select: Names) -> tuple[Rule, ...]:  # noqa: FBT001 - an option
+    """Return the rules that read scores by a preset, if replies are not ranked."""
+    from grice.detectors.scored import SCORED_RULES
+
+    if models and not rank:
+        from grice.evaluation.ranking import scored_rules
+
+        return scored_rules(models)
+    for name in select:
+        if any(name.upper() == rule.code or name == rule.name for rule in SCORED_RULES):
+            hint = "--rank lists its findings" if rank else "give --models small, medium or large"
+            raise InputError(f"{name} reads scores: {hint}")
+    return ()
+
+
 def _check(
     checker: Checker, files: Sequence[str], reading: Input, flawed: list[FlawedReply] | None
 ) -> None:
@@ -173,14 +199,20 @@ def _rank(
     speakers: Sequence[str],
     preset: str,
     scores: str | None,
+    flawed: list[FlawedReply] | None = None,
 ) -> list[RecordError]:
-    """Give a ranker all conversations with their scores; return the records without."""
+    """Give a ranker all conversations with their scores; return the records without.
+
+    Keep the replies with findings if there is a list for them.
+    """
+    from grice.evaluation.groups import flawed_replies
     from grice.evaluation.ranking import load_parts
     from grice.evaluation.scores import joined
     from grice.readers import part_read, records_of
     from grice.scoring.run import Sink, score_windows
 
     failed, first = 0, ""
+    file = None
     problems = []
     with ExitStack() as stack:
         if scores is None:
@@ -189,6 +221,7 @@ def _rank(
             scorer = stack.enter_context(grader).scorer
             pairs = score_windows(records_of(readings), scorer, Sink(""), readings)
             part = partial(part_read, readings)
+            file = readings[0].name if flawed is not None and len(readings) == 1 else None
         else:
             columns, part = columns_of(reading), None
             pairs = joined(scores, files, format=reading.format, columns=columns)
@@ -200,7 +233,9 @@ def _rank(
                 broken = [score.reason for score in group if score.status == "failed"]
                 first = first or next(filter(None, broken), "")
                 failed += len(broken)
-                ranker.add(talk, group)
+                found = ranker.add(talk, group, file)
+                if flawed is not None:
+                    flawed += flawed_replies(talk, found, str(talk.meta.get("file") or file))
             advance(1)
     if failed:
         warn(f"{plural(failed, 'score')} failed and count for nothing, the first: {first}")
