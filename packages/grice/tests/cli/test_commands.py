@@ -293,7 +293,7 @@ def test_bash_completes_commands_options_and_files(chat, capsys):
     assert ran.stdout.split() == ["score", "--report", "chat.jsonl"], ran.stderr
 
 
-@pytest.mark.parametrize("command", ["check", "score"])
+@pytest.mark.parametrize("command", ["check --rank", "score"])
 def test_small_says_once_what_large_finds(command, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "talk.txt").write_text("Ann: Where were you?\nBob: At home, all day.\n")
@@ -304,7 +304,7 @@ def test_small_says_once_what_large_finds(command, tmp_path, monkeypatch, capsys
     for state, continuous, options in runs:
         monkeypatch.setenv("GRICE_STATE", state)
         monkeypatch.setenv("CI", continuous)
-        assert main([command, "talk.txt", *options]) == 0
+        assert main([*command.split(), "talk.txt", *options]) == 0
         said.append(capsys.readouterr().err)
     assert ["grice models get large" in text for text in said] == [False] * 3 + [True, False]
     figures = r"large .* \d\.\d\d \[\d\.\d\d, \d\.\d\d\] .* small \d\.\d\d \[\d\.\d\d, \d\.\d\d\]: "

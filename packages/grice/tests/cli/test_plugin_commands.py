@@ -65,6 +65,7 @@ def test_an_absent_command_says_how_to_install_it(monkeypatch, capsys, command, 
     shown = capsys.readouterr().err
     assert f"grice {command} is not installed" in shown
     assert f"pip install 'grice[{extra}]'" in shown
+    assert "in a clone: python -m pip install ./packages/grice-tasks" in shown
     without(monkeypatch, *distributions.extras())
     with pytest.raises(SystemExit):
         main(["--help"])

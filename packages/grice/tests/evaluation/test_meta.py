@@ -134,12 +134,13 @@ def test_two_systems_are_not_taken_for_a_correlation(dialogues):
 
 @pytest.mark.parametrize(("ids", "group", "expected"), [
     ("{i}", None, "20 items;"), ("c{half}", None, "20 items in 10 groups"),
+    ("{i}", "", "20 items in 5 groups"),
     ("{i}", "talk", "20 items in 5 groups"), ("c{half}", "id", "20 items in 10 groups"),
 ])  # fmt: skip
 def test_replies_of_one_conversation_are_one_group(tmp_path, capsys, ids, group, expected):
     rows = [
         {"id": ids.format(i=i, half=i // 2), "context": ["Hi"], "response": "a " * (i + 1),
-         "ratings": i % 7, "talk": i // 4}
+         "ratings": i % 7, "talk": i // 4} | ({"conversation_id": i // 4} if group == "" else {})
         for i in range(20)
     ]  # fmt: skip
     path = made_sets.write(tmp_path / "own.jsonl", rows)

@@ -156,8 +156,12 @@ def command_parser(words: Sequence[str]) -> Parser:
         raise InputError(f"no command {chosen!r}; did you mean 'grice {MOVED[chosen]}'?")
     absent = distributions.extras().keys() - entries.keys()
     if chosen in absent:
-        package = f"'grice[{distributions.extras()[chosen]}]'"
-        raise InputError(f"grice {chosen} is not installed: python -m pip install {package}")
+        extra = distributions.extras()[chosen]
+        folders = " ".join(f"./packages/grice-{name}" for name in dict.fromkeys(("tasks", extra)))
+        raise InputError(
+            f"grice {chosen} is not installed: python -m pip install 'grice[{extra}]', "
+            f"or in a clone: python -m pip install {folders}"
+        )
     statuses = "; ".join(f"{status} {meaning}" for status, meaning in MEANINGS.items())
     more = f"Not installed: {', '.join(sorted(absent))}; each names the package it needs. "
     parser = Parser(

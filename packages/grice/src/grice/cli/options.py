@@ -81,9 +81,7 @@ def suggest_larger(preset: str) -> None:
         marker.touch()
     except (OSError, OutputError):
         return  # else every run would say it
-    note(
-        f"{named_preset(LARGE).finds}: grice models get {LARGE}, then grice score --models {LARGE}"
-    )
+    note(f"{named_preset(LARGE).finds}: grice models get {LARGE}, then add --models {LARGE}")
 
 
 def load_grader(

@@ -241,13 +241,14 @@ def _own(path: Path, group: str | None = None) -> RatedSet:
         raise InputError(f"{path}: no record has ratings; {understood(fields)}")
     if group is not None and group not in fields and Header([group]).group is None:
         raise InputError(f"{path}: no field {group!r} for groups{did_you_mean(group, fields)}")
+    named = (field for field in fields if Header([field]).group is not None)
     return RatedSet(
         name=path.name.removesuffix(".gz").rpartition(".")[0] or path.name,
         file=str(path),
         level=level,
         aspects=tuple(aspects),
         default=OVERALL if OVERALL in aspects else next(iter(aspects)),
-        group=group or "group",
+        group=group or next(named, "group"),
         source=OWN,
         licence="",
     )

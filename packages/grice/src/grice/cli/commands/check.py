@@ -141,7 +141,8 @@ def check(
         return Output([], [], UNUSABLE)
     found = ranking.flawed if ranking else result.count
     status = UNMET if found else PARTIAL if result.skipped else DONE
-    suggest_larger(preset)
+    if ranking:
+        suggest_larger(preset)
     form = "json" if json else format_
     groups = _groups(flawed)
     if ranking and form == "json":

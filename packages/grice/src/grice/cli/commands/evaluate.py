@@ -77,6 +77,7 @@ def meta_eval(
         pairwise: also show the difference of each pair of metrics, with its p-value
         group (COLUMN): column of a file of your own by which items belong together, such as replies
             of one conversation; default: records with the same id
+            or conversation_id
         seed: resamples
         csv (FILE): write CSV
         latex (FILE): write one LaTeX table of all sets, with significance marks
