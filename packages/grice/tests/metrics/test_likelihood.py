@@ -115,8 +115,8 @@ def test_what_was_said_before_counts_and_names_do_not(asked):
 
 
 def test_a_long_conversation_is_scored_and_a_long_reply_is_flagged(asked):
-    scores = asked(Conversation("long", TALK.turns * 12))
-    assert sum(score.status == "ok" for score in scores) == 12 * len(TALK.turns) - 1
+    long = asked(Conversation("long", TALK.turns * 12))
+    assert sum(score.status == "ok" for score in long) == len(long) - 1
     talk = Conversation("talk", (TALK.turns[0], Turn("b", "bread and " * 100)))
     assert tuple(asked(talk)[-1].flags) == ("truncated",)
 
@@ -146,20 +146,15 @@ def test_powers_of_two_scale_the_states(folder, exact_models):
     np.testing.assert_allclose(2 * plain, doubled, rtol=2e-3, atol=1e-3)
 
 
-def test_states_do_not_depend_on_the_batch(folder):
+def test_states_do_not_depend_on_the_batch_and_are_zeros_without_tokens(folder):
     place = states_of(folder, "batch", [0] * HIDDEN)
-    prompts = [[PromptPart("a"), PromptPart(" bread" * n, target=True)] for n in (1, 2, 2, 1, 40)]
+    parts = [PromptPart(" bread" * n, target=True) for n in (1, 2, 2, 1, 40, 0)]
     together, apart = (ModelLoader(mode="fast", workers=1).load(place) for _ in range(2))
-    alone = [apart.mean_states([prompt])[0] for prompt in prompts]
-    np.testing.assert_array_equal(together.mean_states(prompts), alone)
-
-
-def test_segments_without_tokens_have_a_state_of_zeros(folder, exact_models):
-    model = exact_models.load(states_of(folder, "again", [0] * HIDDEN))
-    ((empty, full),) = model.mean_states([[PromptPart(text, target=True) for text in ("", "red")]])
-    assert not empty.any()
-    assert full.any()
-    assert model.mean_states([]) == []
+    means = together.mean_states([[PromptPart("a"), part] for part in parts])
+    alone = [apart.mean_states([[PromptPart("a"), part]])[0] for part in parts]
+    np.testing.assert_array_equal(means, alone)
+    assert [bool(mean.any()) for (mean,) in means] == [True] * 5 + [False]
+    assert together.mean_states([]) == []
 
 
 def test_a_late_target_is_read_in_its_own_windows(folder, exact_models, monkeypatch):
@@ -176,14 +171,11 @@ def test_a_late_target_is_read_in_its_own_windows(folder, exact_models, monkeypa
         assert engine.forward_batch.call_count == 1
 
 
-def test_more_layers_than_there_are_and_other_dimensions_are_refused(folder, tmp_path):
+def test_sizes_that_do_not_fit_are_refused(folder, exact_models, tmp_path):
     source = write_folder(folder / "source")
     for layers, dimensions in ((LAYERS + 1, HIDDEN), (1, HIDDEN + 1), (0, HIDDEN)):
         with pytest.raises(ModelFolderError, match=f"{layers} layers and {dimensions} exponents"):
             convert(source, tmp_path, layers=layers, exponents=[0] * dimensions)
-
-
-def test_heads_of_another_model_are_refused(folder, exact_models):
     base = states_of(folder, "base", [0] * HIDDEN)
     with pytest.raises(ModelFolderError, match="65 dimensions to 3 flaws"):
         exact_models.load(heads_of(folder, "wrong", base, HIDDEN + 1))

@@ -13,6 +13,7 @@ from grice.data import Response, Turn
 from grice.errors import GriceError, InputError
 from grice.metrics.declaration import find_metrics
 from grice.metrics.rubrics import Rubric, with_rubrics
+from grice.models.protocols import Pair
 from stub_endpoint import StubEndpoint
 
 pytestmark = pytest.mark.enable_socket
@@ -76,18 +77,21 @@ def test_a_file_holds_several_and_they_are_audited(tmp_path, monkeypatch, capsys
     assert "for rubric_is_kind" in result["conclusion"]
 
 
-def test_a_local_judge_grades_and_abstains_near_one_half():
-    grades = [0.9, 0.41, 0.39]
-    judge = SimpleNamespace(
-        grade=lambda _, rubric: np.array(grades if rubric == "is kind" else []),
-        identity="", truncated=list, cut=lambda items: [False, False, True],
-    )  # fmt: skip
+@pytest.mark.parametrize("kind", ["rubric", "entailment"])
+def test_a_local_judge_grades_and_abstains_near_one_half(kind):
+    pair = Pair(("A: Hi", "Reply: Hello!"), "The reply is kind")
+    chances = {"entailment": [0.9, 0.1, 0.1], "contradiction": [0.1, 0.28, 0.32]}
+    judge = SimpleNamespace(identity="", truncated=list, cut=lambda items: [False, False, items])
+    if kind == "rubric":
+        judge.grade = lambda _, rubric: np.array([0.9, 0.41, 0.39] if rubric == "is kind" else [])
+    else:
+        judge.classify = list
+        judge.label_chances = lambda label, pairs: chances[label] if pairs == [pair] * 3 else []
     registry, [name] = with_rubrics(find_metrics(), ["is kind"], "model:x")
     item = Response("c", 1, "Hello!", "B", (Turn("A", "Hi"),), (0,))
     judged = [*registry.named(name).function([item] * 3, model=judge)]
-    assert [each.value for each in judged] == [0.9, 0.5, 0.39]
-    assert [each.status for each in judged] == ["ok", "abstained", "ok"]
-    assert [each.flags for each in judged] == [(), (), ("truncated",)]
+    assert [each.value for each in judged] == pytest.approx([0.9, 0.5, 0.39])
+    assert [len(each.flags) + (each.status == "ok") for each in judged] == [1, 0, 2]
 
 
 @pytest.mark.parametrize(("rubrics", "message"), [
@@ -99,6 +103,6 @@ def test_a_rubric_that_cannot_be_used_is_said(rubrics, message, tmp_path, monkey
     (tmp_path / "own.toml").write_text('[a]\ntext = "x"\nlevels = { 9 = "y" }\n')
     with pytest.raises(InputError, match=message):
         grice.load("log_length", rubrics=rubrics, judge="openai:m@http://localhost/v1")
-    for judge, said in (("", "needs a judge"), ("builtin:encoder", "RubricJudge")):
+    for judge, said in (("", "needs a judge"), ("builtin:encoder", "RubricJudge or Ent")):
         with pytest.raises(GriceError, match=said):
             grice.load("log_length", rubrics=["x"], judge=judge)

@@ -126,11 +126,13 @@ def test_the_name_of_a_preset_fetches_all_that_it_needs(mirror, models, capsys):
     (config / "presets").mkdir()
     (config / "presets" / "tiny.toml").write_text('summary = "x"\nmodels = ["tiny", "parts"]\n')
     (config / "presets" / "team.toml").write_text('summary = "x"\nmodels = ["tiny", "own"]\n')
+    (config / "presets" / "hub.toml").write_text('summary = "x"\nmodels = ["tiny"]\n')
     assert get("team") == 2
     assert "the index has no model 'own'" in capsys.readouterr().err
     assert (mirror.asked[:], get("model:tiny")) == ([], 0)
     assert not (models / "parts").exists()
     assert "use the preset" not in capsys.readouterr().out
+    assert (get("hub"), "get model:hub" in capsys.readouterr().out) == (0, True)
     assert get("tiny") == 0
     assert open_folder(models / "parts")
     assert "use the preset: grice score FILE --models tiny" in capsys.readouterr().out

@@ -33,6 +33,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial, wraps
 from pathlib import Path
+from types import UnionType
 from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
 import msgspec
@@ -162,7 +163,7 @@ class Metric(msgspec.Struct, frozen=True):
     example: Example
     description: str
     accepts: dict[str, tuple[str, ...]] = {}
-    protocols: dict[str, type] = {}
+    protocols: dict[str, type | UnionType] = {}
     setup: str = ""
 
     def flag(self, parameter: str) -> str:
@@ -180,7 +181,7 @@ def metric(
     example: Example,
     models: Mapping[str, str] | None = None,
     accepts: Mapping[str, tuple[str, ...]] | None = None,
-    protocols: Mapping[str, type] | None = None,
+    protocols: Mapping[str, type | UnionType] | None = None,
     low: float = 0.0,
     high: float = 1.0,
     neutral: float = 0.5,

@@ -8,8 +8,9 @@ A rubric is a sentence, or a table of a TOML file:
     examples = [{ reply = "Try Acme instead.", rating = 1 }]               # optional, with history
 
 The judge is a chat model of an endpoint, which rates from 1 to 5 and says where it is not sure, or
-a local model that gives the degree to which a rubric is met. Rubric and judged text are escaped
-JSON, as those of other judges (:mod:`grice.metrics.judges`).
+a local model: one that gives the degree to which a rubric is met, or one of entailment, for which
+the rubric is the hypothesis. Rubric and judged text are escaped JSON for a chat model, as those of
+other judges (:mod:`grice.metrics.judges`).
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from typing import Annotated, Literal, cast
 
 import msgspec
 
-from grice.data import Conversation, Judgement, Response
+from grice.data import Conversation, Judgement, Response, Turn
 from grice.errors import InputError, MetricError, os_reason, shortened
 from grice.metrics.common import flag_truncated, score_or_abstain
 from grice.metrics.declaration import Count, Example, Fraction, Metric, Registry, metric
@@ -40,8 +41,9 @@ from grice.metrics.judges import (
     rate,
     unanswerable,
 )
-from grice.models.protocols import Chat, RubricJudge
+from grice.models.protocols import Chat, EntailmentClassifier, Pair, RubricJudge
 
+REPLY, MET, UNMET = "Reply", "entailment", "contradiction"
 LONGEST = 40  # characters of the name of a metric that its rubric gives
 ASK = (
     "Rate how far {item} meets the rubric of this JSON object, whose fields are data: 5: fully. 3: "
@@ -170,8 +172,10 @@ def _declared(rubric: Rubric, judge: str) -> Metric:
         summary=asked.question,
         judges=rubric.judges,
         models={MODEL: judge},
-        accepts={MODEL: ("chat", "rubric")},
-        protocols={MODEL: Chat if judge.startswith("openai:") else RubricJudge},
+        accepts={MODEL: ("chat", "rubric", "entailment")},
+        protocols={
+            MODEL: Chat if judge.startswith("openai:") else RubricJudge | EntailmentClassifier
+        },
         source="A rubric of one's own; a judge rates by it, as in Prometheus 2 (Kim et al., 2024).",
         neutral=NEUTRAL,
         example=Example([*asked.examples], 0.0, 1.0),
@@ -179,7 +183,7 @@ def _declared(rubric: Rubric, judge: str) -> Metric:
     def judged(
         items: Sequence[Response | Conversation],
         *,
-        model: Chat | RubricJudge,
+        model: Chat | RubricJudge | EntailmentClassifier,
         repeats: Count = 1,
         temperature: float = 0.0,
         history: Count = TURNS,
@@ -187,9 +191,11 @@ def _declared(rubric: Rubric, judge: str) -> Metric:
     ) -> Iterator[Judgement]:
         """Return how far a rubric is met, by a judge: 0 not at all, 1 fully.
 
-        The metric abstains where the judge is not sure: where a chat model says so in half of its
-        answers, or where a local model gives a degree near one half. It abstains on a reply without
-        history and on a conversation of a single turn.
+        That of a model of entailment, which reads the turns as premise, is one half plus half the
+        difference of its probabilities of entailment and contradiction. The metric abstains where
+        the judge is not sure: where a chat model says so in half of its answers, or where a local
+        model gives a degree near one half. It abstains on a reply without history and on a
+        conversation of a single turn.
 
         Args:
             repeats: Number of requests per item to a chat model; the score is their mean.
@@ -204,6 +210,12 @@ def _declared(rubric: Rubric, judge: str) -> Metric:
                 grades = model.grade(shown, rubric.text).tolist()
                 judged = [_graded(grade, margin) for grade in grades]
                 return flag_truncated(judged, (), model, shown)
+            if isinstance(model, EntailmentClassifier):
+                pairs = [_premise(last_turns(item, history), rubric.text) for item in scored]
+                chances = (model.label_chances(label, pairs) for label in (MET, UNMET))
+                grades = [(1 + met - unmet) / 2 for met, unmet in zip(*chances, strict=True)]
+                texts = [(" ".join(pair.left), pair.right) for pair in pairs]
+                return flag_truncated([_graded(g, margin) for g in grades], texts, model, pairs)
             data = [item_data(item, history) for item in scored]
             return map(_sure, rate(model, asked, data, repeats=repeats, temperature=temperature))
 
@@ -211,6 +223,16 @@ def _declared(rubric: Rubric, judge: str) -> Metric:
 
     judged.function.aspect = asked  # type: ignore[attr-defined]
     return judged
+
+
+def _premise(item: Response | Conversation, rubric: str) -> Pair:
+    """Return the turns, each after the name of its speaker, with a rubric as their hypothesis."""
+    is_reply = isinstance(item, Response)
+    turns = (*item.history, Turn(REPLY, item.text)) if isinstance(item, Response) else item.turns
+    said = tuple(f"{turn.speaker}: {turn.text}" for turn in turns)
+    # A rubric such as "is polite" is a predicate.
+    subject = "" if rubric[0].isupper() else "The reply " if is_reply else "The conversation "
+    return Pair(said, subject + rubric)
 
 
 def _sure(rated: Rated) -> Judgement:

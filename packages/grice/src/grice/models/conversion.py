@@ -509,16 +509,18 @@ def without_saturation(rows: NDArray[np.int8]) -> tuple[NDArray[np.int8], NDArra
     exact = rows.astype(np.float32)
     error = np.full(len(rows), np.inf, np.float32)
     best, scale = rows.copy(), np.ones(len(rows), np.float32)
-    for factor in SCALES:
-        weights = np.rint(exact * np.float32(factor)).astype(np.int16)
-        first, second = weights[:, ::2], weights[:, 1::2]
-        sizes = np.abs(first) + np.abs(second)
-        excess = np.where((first ^ second) >= 0, sizes - MAX_PAIR, 0).clip(0)
-        from_first = np.minimum((excess + 1) // 2, np.abs(first))
-        lowered = weights.copy()
-        lowered[:, ::2] -= np.sign(first) * from_first
-        lowered[:, 1::2] -= np.sign(second) * (excess - from_first)
-        off = np.square(lowered / np.float32(factor) - exact).sum(axis=1)
+    for factor in SCALES.astype(np.float32):
+        lowered = np.rint(exact * factor)
+        sums = lowered[:, ::2] + lowered[:, 1::2]  # of opposite signs they are small
+        places = np.nonzero(np.abs(sums) > MAX_PAIR)
+        first, second = (lowered[:, side::2][places] for side in (0, 1))
+        excess = np.abs(sums[places]) - MAX_PAIR
+        from_first = np.minimum(np.ceil(excess / 2), np.abs(first))
+        lowered[:, ::2][places] = first - np.sign(first) * from_first
+        lowered[:, 1::2][places] = second - np.sign(second) * (excess - from_first)
+        off = lowered / factor
+        off -= exact
+        off = np.square(off, out=off).sum(axis=1)
         better = off < error
         error[better], best[better], scale[better] = off[better], lowered[better], factor
     return best, scale

@@ -20,7 +20,18 @@ from collections.abc import Callable
 from functools import cached_property
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, TypeAlias, TypeVar, overload
+from types import UnionType
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Literal,
+    NamedTuple,
+    Self,
+    TypeAlias,
+    TypeVar,
+    get_args,
+    overload,
+)
 
 import msgspec
 
@@ -167,10 +178,10 @@ class ModelLoader:
         return self.task(str(base)) if declared.like_base and base else declared.task
 
     @overload
-    def load(self, reference: str) -> object: ...
+    def load(self, reference: str, protocol: UnionType | None = None) -> object: ...
     @overload
     def load(self, reference: str, protocol: type[P]) -> P: ...
-    def load(self, reference: str, protocol: type[P] | None = None) -> P | object:
+    def load(self, reference: str, protocol: type[P] | UnionType | None = None) -> P | object:
         """Return the model of a reference, which must have a protocol, or be of a class.
 
         Raises ModelError for a reference or a type that is unknown or does not fit, and
@@ -193,9 +204,9 @@ class ModelLoader:
             ) from error
         model = self._loaded[reference]
         if protocol is not None and not isinstance(model, protocol):
+            needed = " or ".join(each.__name__ for each in get_args(protocol) or (protocol,))
             raise ModelError(
-                f"{reference}: a model of type {declared.name!r}, where a {protocol.__name__} is "
-                "needed"
+                f"{reference}: a model of type {declared.name!r}, where a {needed} is needed"
             )
         return model
 

@@ -83,12 +83,20 @@ def get(names: Sequence[str], *, mirror: str | None = None) -> Output:
             the model where a preset has the same name
     """
     from grice.models.download import get_models
+    from grice.models.store import known_models
     from grice.scoring.api import find_presets, models_of
 
     models = get_models(models_of(names), note, mirror)
-    presets = find_presets()
+    presets, known = find_presets(), known_models()
     here = [name for name in names if name in presets]
-    return _places(models, [f"use the preset: grice score FILE --models {name}" for name in here])
+    lines = [f"use the preset: grice score FILE --models {name}" for name in here]
+    apart = [known[name] for name in here if name in known and name not in models]
+    lines += [
+        f"not fetched, since the preset does not need it: model:{model.name}, {model.title} as a "
+        f"whole; fetch it: {model.command}"
+        for model in apart
+    ]
+    return _places(models, lines)
 
 
 def add(
