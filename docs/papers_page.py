@@ -19,10 +19,11 @@ COMPONENTS = Path(__file__).parent / "papers.toml"
 HEAD = """\
 # The papers
 
-Each component of the source papers with the command that runs it. *Ours* is the recorded figure of
-the row with its 95 % interval, *printed* the figure that the paper states for it, *floor* a trivial
-baseline on the same items. A component without a figure has no row in the [benches](results.md).
-`make docs` writes this page from [papers.toml](papers.toml) and the records.
+Each component of the source papers with its command and state: it *works* as the paper has it, is
+*weak* (it runs, but not as the paper's system does), in a *recipe only*, or *missing*, with the
+reason. {counts}. Where a bench measures it, *ours* is the recorded figure of the row with its 95 %
+interval, *printed* the figure that the paper states for it, *floor* a trivial baseline on the same
+items. `make docs` writes this page from [papers.toml](papers.toml) and the [records](results.md).
 
 """
 READ = Path(__file__).parent / "research/student/read.jsonl"
@@ -36,6 +37,7 @@ Outputs for [sixty inputs and more](research/student/README.md), judged by what 
 """
 TITLES = "component|command|ours|printed|floor"
 NONE = "–"
+STATES = ("works", "weak", "recipe only", "missing")
 
 
 class Component(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -48,11 +50,11 @@ class Component(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Paper(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A paper with its components, and what cannot be had here."""
+    """A paper with its components: those with figures, and the state of each."""
 
     title: str
     components: tuple[Component, ...]
-    missing: tuple[str, ...]
+    states: str  # lines of component, state, command and reason
 
 
 def papers_page(runs: Sequence[Run]) -> str:
@@ -60,7 +62,10 @@ def papers_page(runs: Sequence[Run]) -> str:
     records = Records(runs)
     papers = msgspec.toml.decode(COMPONENTS.read_bytes(), type=dict[str, tuple[Paper, ...]])
     parts = ["\n".join(_section(paper, records)) for paper in papers["paper"]]
-    return "".join([HEAD, *records.notice(), "\n".join(parts), READING, *_read()])
+    counts = Counter(cells[1] for paper in papers["paper"] for cells in _states(paper))
+    told = ", ".join(f"{state} {counts[state]}" for state in STATES)
+    head = HEAD.format(counts=f"Of {counts.total()} components: {told}")
+    return "".join([head, *records.notice(), "\n".join(parts), READING, *_read()])
 
 
 def _read() -> Iterator[str]:
@@ -80,9 +85,19 @@ def _section(paper: Paper, records: Records) -> Iterator[str]:
     for each in paper.components:
         commands = " <br> ".join(f"`{command}`" for command in each.run.split("; "))
         yield f"| {each.name} | {commands} | {' | '.join(_figures(each, records))} |"
-    yield "\n**Not here:**\n"
-    yield from (f"- {reason}" for reason in paper.missing)
+    yield "\n| component | state | command | remarks |\n|---|---|---|---|"
+    for name, state, run, remark in _states(paper):
+        commands = " <br> ".join(f"`{command}`" for command in filter(None, run.split("; ")))
+        yield f"| {name} | {state} | {commands} | {remark} |"
     yield ""
+
+
+def _states(paper: Paper) -> Iterator[list[str]]:
+    for line in paper.states.strip().splitlines():
+        cells = [cell.strip() for cell in line.split("|")]
+        if len(cells) != 4 or cells[1] not in STATES or not any(cells[2:]):
+            raise ValueError(f"{COMPONENTS}: {line}: component, state, command and remark")
+        yield cells
 
 
 def _figures(component: Component, records: Records) -> list[str]:

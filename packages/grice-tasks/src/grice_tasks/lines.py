@@ -22,7 +22,7 @@ Row = TypeVar("Row", bound=msgspec.Struct)
 
 def read_lines(path: Path) -> Iterator[tuple[int, str]]:
     """Yield the lines of a file that are not blank, with their numbers from 1."""
-    for number, line in enumerate(_content(path).split(b"\n"), 1):
+    for number, line in enumerate(read_bytes(path).split(b"\n"), 1):
         try:
             text = line.decode().removesuffix("\r")
         except UnicodeDecodeError as error:
@@ -47,15 +47,8 @@ def decode_row(path: Path, number: int, line: str, kind: type[Row]) -> Row:
         raise RecordError(f"{error}{hint}", file=str(path), line=number) from error
 
 
-def read_text(path: Path) -> str:
-    """Return the text of a file."""
-    try:
-        return _content(path).decode()
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: {os_reason(error)}") from error
-
-
-def _content(path: Path) -> bytes:
+def read_bytes(path: Path) -> bytes:
+    """Return the content of a file, unpacked and without a byte-order mark."""
     try:
         data = sys.stdin.buffer.read() if str(path) == "-" else path.read_bytes()
         data = gzip.decompress(data) if data.startswith(GZIP) else data

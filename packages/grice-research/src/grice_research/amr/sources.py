@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from grice.errors import InputError
+from grice.errors import InputError, os_reason
 from grice.files import cache_folder
 from grice.models.loader import ModelLoader, default_workers
 from grice.perturb import Material
 from grice_research.amr.graphs import read_graph
 from grice_research.amr.models import generated_texts, parsed_texts
 from grice_research.published_models.seq2seq import Seq2Seq
-from grice_tasks.lines import read_text
+from grice_tasks.lines import read_bytes
 
 MARK = "# ::snt "
 
@@ -69,7 +69,10 @@ def reusing_graphs(material: Material) -> Material:
 
 def graphs_of_file(path: Path) -> dict[str, str]:
     """Return the AMR graphs of a file by their ``# ::snt`` sentence."""
-    text = read_text(path)
+    try:
+        text = read_bytes(path).decode()
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: {os_reason(error)}") from error
     graphs: dict[str, str] = {}
     line = 1
     for block in text.split("\n\n"):

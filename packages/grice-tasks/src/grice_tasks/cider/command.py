@@ -42,7 +42,7 @@ def run(
 
     Args:
         files (FILE): your conversations; or stats and files of CIDER's JSON lines: count annotated
-            links beside the published counts
+            links beside the published counts; or context, head, relation and options to answer
         least (P): confidence at least (default: the model's level)
         most (N): links per conversation
         relation (NAME): only this relation
@@ -54,7 +54,8 @@ def run(
     from grice.progress import track
     from grice.readers import part_read
     from grice_tasks.cider.find import Wanted, find_links, links_page
-    from grice_tasks.cider.models import TripletModels
+    from grice_tasks.cider.models import Asked, TripletModels
+    from grice_tasks.lines import read_rows
 
     if files[0] == "stats":
         return _stats(files[1:], invalid)
@@ -66,7 +67,12 @@ def run(
     linked: list[ConversationLinks] = []
     broken: list[RecordError] = []
     with opened_models() as models:
-        if models.task(model) != "links":
+        if (task := models.task(model)) in ("answers by spans", "labels"):
+            reader = models.load(model)
+            asked = (row for file in files for _, row in read_rows(Path(file), Asked))
+            write_rows(({"head": x.head, "answer": x.answer(reader)} for x in asked), output)
+            return DONE
+        if task != "links":
             raise ModelError(f"{model} finds no links: name a model such as builtin:triplets")
         heads = models.load(model, TripletModels)
         readings = opened(files, reading)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
+import msgspec
 import numpy as np
 
 from grice.errors import InputError, ModelFolderError
@@ -154,6 +155,26 @@ class TripletSettings(Settings, frozen=True):
     level: float
     levels: tuple[float, ...]
     events: str = "builtin:events"  # the tagger whose events are linked
+
+
+class Asked(msgspec.Struct):
+    """A question of task 2, or with options of task 3: the tail of a head and a relation."""
+
+    context: str
+    head: str
+    relation: str
+    options: tuple[str, ...] = ()
+
+    def answer(self, reader: Any) -> str:  # noqa: ANN401 - two kinds of readers
+        """Return the span or the option that a published reader finds best."""
+        question = cider_schema()[self.relation].question.replace("X", self.head, 1)
+        if not question:
+            raise InputError(f"{self.relation}: CIDER asks no question for this relation")
+        if self.options:
+            rows = reader.logits([(self.context, f"{question} {each}") for each in self.options])
+            return self.options[int(np.argmax([row[0] for row in rows]))]
+        (start, end, _), *_ = reader.answers([(question, self.context)])
+        return self.context[start:end]
 
 
 @model_type("triplet-heads", task="links", settings=TripletSettings)

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 HELP = "check, score, draw, count or generate explanation graphs"
 MODEL = "builtin:graphs"
-LIKELIHOOD = "likelihood"  # task of a language model
 MEASURES = (
     "sa", "stca", "ged", "g_bleu", "g_rouge_2", "g_rouge_2_released", "g_rouge_l", "g_embedding",
     "seca", "ea", "informativeness",
@@ -215,7 +214,7 @@ def generate(
     reference = chosen_model(models, model, MODEL)
     with opened_models() as opened:
         predictor: GraphPredictor
-        if opened.task(reference) == LIKELIHOOD:
+        if opened.task(reference) == "likelihood":
             classifiers = opened.load(MODEL, GraphClassifiers)
             predictor = WrittenGraphs(Writer.open(opened, reference), classifiers)
         else:

@@ -17,10 +17,7 @@ BATCH = 4096
 
 
 class TokenLikeness:
-    """Greedy matching of token vectors, F1, 0 to 1; call it with a predicted and a gold fact.
-
-    With the first 17 layers of roberta-large it is BERTScore without idf and rescaling.
-    """
+    """Greedy matching of token vectors, F1, 0 to 1; call it with a predicted and a gold fact."""
 
     def __init__(self, encoder: EmbeddedEncoder, facts: Iterable[str] = ()) -> None:
         self._encoder = encoder

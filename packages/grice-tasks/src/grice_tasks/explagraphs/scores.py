@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, get_args
 
 import msgspec
 
@@ -119,7 +119,6 @@ OVERLAPS: dict[str, Likeness] = {
     "g_rouge_l": rouge_l,
 }
 Gate: TypeAlias = Literal["paper", "structure", "none"]
-GATES = ("paper", "structure", "none")
 """Condition for comparing a graph: ``paper`` stance and structure, ``structure`` the structure
 alone. One that does not pass has 0 everywhere and an edit distance of 1."""
 MOST_FACTS = 100
@@ -171,8 +170,8 @@ def score_sample(
     the smallest, as the released script does.
     """
     gate = options.gate
-    if gate not in GATES:
-        raise InputError(f"gate={gate!r}{did_you_mean(gate, GATES)}")
+    if gate not in get_args(Gate):
+        raise InputError(f"gate={gate!r}{did_you_mean(gate, get_args(Gate))}")
     if sample.stance is None or not sample.graphs:
         raise InputError(f"sample {sample.id!r} has no gold stance or no gold graph to score with")
     verdict = check_graph(prediction.graph, sample.belief, sample.argument, rules=options.rules)

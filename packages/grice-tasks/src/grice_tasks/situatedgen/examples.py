@@ -136,12 +136,6 @@ def halved(keywords: Sequence[str]) -> str:
     return " ".join(keywords[:half]) + ". " + " ".join(keywords[half:]) + "."
 
 
-def twice(keywords: Sequence[str]) -> str:
-    """Return all keywords as one sentence, and again as another."""
-    every = " ".join(keywords)
-    return f"{every}. {every}."
-
-
 def swapped(sample: Sample) -> str | None:
     """Return the reference with one context entity exchanged; None without one to exchange."""
     pair = swap_contexts(sample.statements, sample.entities)

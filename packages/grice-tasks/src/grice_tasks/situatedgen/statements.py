@@ -101,10 +101,7 @@ SUBJECT = re.compile(
 MODALS = frozenset("can could will would should may might must".split())  # noqa: SIM905
 ROUGH = re.compile(r"(?P<word>about|approximately|roughly)\s+(?P<asked>.*)", re.IGNORECASE)
 PRONOUN = re.compile(r"(?:he|she|it|they|you|we|i)\b", re.IGNORECASE)
-OPEN_END = re.compile(
-    r"\b(?:from|in|on|at|of|with|for|to|near|by|(?:likely|able|supposed|going) to \w+)$"
-)
-"""End of a clause whose object is asked for: "is a marmoset from", "is she likely to use"."""
+OPEN_END = re.compile(r"\b(?:from|in|on|at|of|with|for|to|near|by|(?:likely|able|going) to \w+)$")
 PLACE_SUBJECT = re.compile(r"(?:is|are) (?:not|known|famous)\b|(?:has|have) (?:the|a|an|many)\b")
 NUMBER = re.compile(r"(?:about )?[\d.,]+$|(?:one|two|three|four|five|six|seven|eight|nine|ten)$")
 

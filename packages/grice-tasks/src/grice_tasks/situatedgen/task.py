@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grice_tasks.situatedgen.examples import halved, twice
+from grice_tasks.situatedgen.examples import halved
 from grice_tasks.situatedgen.models import SituatedModels, open_models
 from grice_tasks.situatedgen.records import Output, Sample, read_samples
 from grice_tasks.situatedgen.scores import score_outputs
@@ -29,9 +29,10 @@ def _score(samples: Sequence[Sample], answers: Sequence[Output]) -> dict[str, Es
 
 def _baselines(samples: Sequence[Sample]) -> dict[str, list[Output]]:
     """Return the keywords cut in two, and all of them twice."""
+    pairs = [(sample, " ".join(sample.keywords)) for sample in samples]
     return {
-        rule.__name__: [Output(sample.id, rule(sample.keywords)) for sample in samples]
-        for rule in (halved, twice)
+        "halved": [Output(sample.id, halved(sample.keywords)) for sample in samples],
+        "twice": [Output(sample.id, f"{words}. {words}.") for sample, words in pairs],
     }
 
 
