@@ -9,11 +9,9 @@ from grice_annotate.agreement import agreement_of
 from grice_tasks.explagraphs.check import check_graph
 from studio import ask, refused, studio_of, talks, write
 
-TALK = {
-    "id": "plants",
-    "turns": [{"speaker": "Ann", "text": "Mine died 🌱 because I forgot to water them."},
-              {"speaker": "Bot", "text": "That is sad."}],
-}  # fmt: skip
+TALK = {"id": "plants", "turns": [
+    {"speaker": "Ann", "text": "Mine died 🌱 because I forgot to water them."},
+    {"speaker": "Bot", "text": "That is sad."}]}  # fmt: skip
 TEXT = "Ann: Mine died 🌱 because I forgot to water them.\nBot: That is sad."
 SAMPLE = {"id": "zoo", "belief": "Zoos protect animals.", "stance": "support",
           "argument": "Rare species breed safely in zoos."}  # fmt: skip
@@ -22,16 +20,23 @@ FACTS = (("zoos", "has context", "rare species"), ("rare species", "is a", "anim
 
 
 def place(words):
-    start = TEXT.index(words)
-    return [start, start + len(words)]
+    return [TEXT.index(words), TEXT.index(words) + len(words)]
 
 
 LINK = {"head": place("forgot to water"), "relation": "Causes", "tail": place("died 🌱")}
 
 
 def fields_of(facts):
-    parts = "head", "relation", "tail"
-    return {f"fact{i}.{parts[j]}": fact[j] for i, fact in enumerate(facts) for j in range(3)}
+    return {f"fact{i}.{('head', 'relation', 'tail')[j]}": fact[j]
+            for i, fact in enumerate(facts) for j in range(3)}  # fmt: skip
+
+
+def test_sentences_of_situatedgen_are_rated_as_a_pair(tmp_path):
+    pair = {"keywords": ["a"], "keywords_pos": [0], "statements": ["It is hot.", "It is cold."]}
+    file, settings = write(tmp_path / "t.jsonl", pair), {"aspects": ("valid",), "scale": (0, 1)}
+    with studio_of(tmp_path / "s.db", "rating", [file], **settings) as studio:
+        studio.answer("ann", aspect0="1")
+        assert [turn["text"] for turn in studio.records()[0]["turns"]] == pair["statements"]
 
 
 def test_issues_are_marks_of_each_judge_or_none(tmp_path):

@@ -124,12 +124,11 @@ def graphs(tmp_path):
 
 
 def test_trained_judges_are_those_of_scores(graphs, tmp_path, capsys):
-    released, rounds = tmp_path / "train.jsonl.gz", []
+    released = tmp_path / "train.jsonl.gz"
     released.write_bytes(gzip.compress(graphs.read_bytes()))
-    for line in graphs.read_text("utf-8").splitlines():
-        row = json.loads(line)
-        versions = [f"({row['stance']}; is a; spoon)", row["graph"]]
-        rounds.append({"id": row["id"], "graphs": versions, "judged": ["failed", "correct"]})
+    rounds = [{"id": row["id"], "judged": ["failed", "correct"],
+               "graphs": [f"({row['stance']}; is a; spoon)", row["graph"]]}
+              for row in map(json.loads, graphs.read_text("utf-8").splitlines())]  # fmt: skip
     given = {"explagraphs-seca": tiny.json_lines(tmp_path / "rounds.jsonl", rounds),
              "explagraphs-graph-stance": released}  # fmt: skip
     for system, data in given.items():
@@ -188,8 +187,7 @@ def triplets(tmp_path):
             relation = ("Causes", "UsedFor")[place % 2]
             row = {"dialogue": f"{i}{thing}", "context": context, "relation": relation}
             row |= {"head": thing, "tail": tool, "start": context.index(tool)}
-            options = list(THINGS.values())
-            rows.append({**row, "label": 1, "options": options, "answer": options.index(tool)})
+            rows.append({**row, "label": 1, "options": list(THINGS.values()), "answer": place})
             rows.append({**row, "head": tool, "tail": thing, "label": 0, "start": None})
     return tiny.json_lines(tmp_path / "triplets.jsonl", rows)
 

@@ -135,7 +135,6 @@ def test_a_pickle_is_read_only_where_it_is_trusted(deco, tmp_path, capsys, monke
     monkeypatch.setenv("GRICE_TRUST_PICKLE", "1")
     assert main(words) == 0
     printed = capsys.readouterr().out
-    assert "epochs" in printed
     assert "yours; paper" in printed
     assert f"model:file:{tmp_path / 'm'}" in "".join(printed.split())
 

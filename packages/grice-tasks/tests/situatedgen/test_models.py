@@ -51,10 +51,8 @@ def test_listed_places_are_put_right(context, text, expected):
 
 
 def test_yes_no_questions_keep_their_subject_whole(context):
-    asked = [
-        Question("a", "Is the capital of France near Berlin?", False, "yes_no"),
-        Question("b", "Could you buy coffee in Kenya?", True, "yes_no"),
-    ]
+    asked = [Question("a", "Is the capital of France near Berlin?", False, "yes_no"),
+             Question("b", "Could you buy coffee in Kenya?", True, "yes_no")]  # fmt: skip
     assert [statement.statement for statement in to_statements(asked, context.clauses)] == [
         "The capital of France is not near Berlin", "You could buy coffee in Kenya",
     ]  # fmt: skip

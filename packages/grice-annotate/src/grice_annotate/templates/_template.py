@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from grice.data import Json
+from grice.data import Conversation, Json, Turn
 from grice.errors import RecordError
 from grice.readers import read, records_of
 from grice.scoring.loaded import responses
 from grice_annotate.records import Task
+from grice_tasks.situatedgen.records import read_samples
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from typing import TypeAlias
 
-    from grice.data import Conversation, Response, Score
+    from grice.data import Response, Score
     from grice.stats.agreement import Scale
     from grice_annotate.records import Answer, Form, Judge, Settings
 
@@ -136,9 +138,22 @@ class ReplyTask(msgspec.Struct, frozen=True, omit_defaults=True):
     meta: dict[str, Json] = {}
 
 
+def has_fields(path: Path, *names: bytes) -> bool:
+    """Return whether the first record of a file of JSON lines has some fields."""
+    if path.suffix != ".jsonl" or not path.is_file():
+        return False
+    with path.open("rb") as lines:
+        first = next((line for line in lines if line.strip()), b"")
+    return all(b'"%b"' % name in first for name in names)
+
+
 def conversations(files: Sequence[str]) -> Iterator[Conversation]:
-    """Yield the conversations of files; of several files, each is named in ``meta``."""
-    for record in records_of([read(file) for file in files]):
+    """Yield the conversations of files; the sentences of a pair of SituatedGen are two turns."""
+    pairs = [file for file in files if has_fields(Path(file), b"keywords", b"statements")]
+    for sample in (sample for file in pairs for sample in read_samples(Path(file))):
+        turns = tuple(map(Turn, ("first", "second"), sample.statements))
+        yield Conversation(sample.id, turns, targets=(1,))
+    for record in records_of([read(file) for file in files if file not in pairs]):
         if isinstance(record, RecordError):
             raise record
         yield record

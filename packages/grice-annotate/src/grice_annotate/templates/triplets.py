@@ -7,7 +7,7 @@ entailed by the dialogue, and if so whether it is explicit; where they differ, a
 from __future__ import annotations
 
 from collections import Counter
-from itertools import dropwhile, pairwise
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -22,6 +22,7 @@ from grice_annotate.templates._template import (
     Submitted,
     Template,
     conversations,
+    has_fields,
 )
 from grice_tasks.cider.files import Annotated, Dialogue, cider_schema, dump_dialogue, read_dialogues
 
@@ -67,30 +68,13 @@ class _Validity(msgspec.Struct, frozen=True):
 def _read(files: Sequence[str], _: Settings) -> Iterator[Task]:
     """Yield a task for each dialogue; triplets of annotated files are proposals."""
     for file in files:
-        annotated = _annotated(file)
-        if annotated is None:
-            for talk in conversations([file]):
-                text = "\n".join(f"{turn.speaker}: {turn.text}" for turn in talk.turns)
-                yield _marking(talk.id, text, ())
+        if has_fields(Path(file), b"utterances", b"triplets"):
+            for dialogue in read_dialogues(Path(file), invalid="skip").dialogues:
+                yield _marking(dialogue.id, dialogue.text, dialogue.triplets)
             continue
-        for dialogue in annotated:
-            yield _marking(dialogue.id, dialogue.text, dialogue.triplets)
-
-
-def _annotated(file: str) -> list[Dialogue] | None:
-    """Return the dialogues of a file of CIDER's; None if it is another file."""
-    path = Path(file)
-    if not _has_utterances(path):
-        return None
-    return read_dialogues(path, invalid="skip").dialogues
-
-
-def _has_utterances(path: Path) -> bool:
-    if path.suffix != ".jsonl" or not path.is_file():
-        return False
-    with path.open("rb") as lines:
-        first = next(dropwhile(lambda line: not line.strip(), lines), b"")
-    return b'"utterances"' in first and b'"triplets"' in first
+        for talk in conversations([file]):
+            text = "\n".join(f"{turn.speaker}: {turn.text}" for turn in talk.turns)
+            yield _marking(talk.id, text, ())
 
 
 def _marking(name: str, text: str, triplets: Sequence[Annotated]) -> Task:
