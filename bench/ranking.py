@@ -147,8 +147,9 @@ def measured(name: str, preset: str) -> Iterator[str]:
     hits = [(kind, found) for kind, found in first if kind and isinstance(kind, str)]
     right = [any(f.code in KINDS.get(kind, kind) for f in found[:2]) for kind, found in hits]
     quoted = [any(f.code[0] == "U" for f in found) for _, found in hits]
-    either = sum(map(max, right, quoted))
-    yield f"{sum(right)}, {either} of {len(hits)}" if hits else "–"
+    named = [any(f.code[0] != "U" for f in found[:2]) for _, found in hits]
+    named, either = sum(map(max, right, named)), sum(map(max, right, quoted))
+    yield f"{sum(right)} of {named}, {either} of {len(hits)}" if hits else "–"
 
 
 def precise(sets: Sequence[str], preset: str) -> dict[str, dict[str, float]]:
