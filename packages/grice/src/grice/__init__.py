@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from grice.report import score_files
     from grice.scoring import load, score
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 # Names are imported when they are first used: `import grice` must cost next to nothing.
 _HOMES = {
