@@ -1,6 +1,7 @@
 import json
 import re
 import sys
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -12,19 +13,7 @@ from grice.perturb import Material, perturb
 from grice_research.amr.graphs import concept, nodes, parts, read_graph, written
 from grice_research.amr.sources import amrlib_models, graphs_of_file
 
-GRAPHS = {
-    "Do you like dogs?":
-        "(l / like-01 :ARG0 (y / you) :ARG1 (d / dog) :polarity (a / amr-unknown))",
-    "I love them. I walk mine daily.":
-        "(m / multi-sentence :snt1 (l / love-01 :ARG0 (i / i) :ARG1 (t / they))"
-        " :snt2 (w / walk-01 :ARG0 (i2 / i) :ARG1 (d / dog :poss i2)))",
-    "That is nice. What is his name?":
-        "(m / multi-sentence :snt1 (n / nice-01 :ARG1 (t / that))"
-        " :snt2 (n2 / name-01 :ARG1 (h / he) :ARG2 (a / amr-unknown)))",
-    "He hates the rain.": "(h / hate-01 :ARG0 (h2 / he) :ARG1 (r / rain))",
-    "I live near the station.":
-        "(l / live-01 :ARG0 (i / i) :location (n / near :op1 (s / station)))",
-}  # fmt: skip
+GRAPHS = json.loads(Path(__file__).with_name("graphs.json").read_text("utf-8"))
 WHOLE = Conversation("c", tuple(Turn("AB"[i % 2], text) for i, text in enumerate(GRAPHS)))
 
 

@@ -1,6 +1,8 @@
 """Triples of events are read from replies as a person would read them."""
 
+import json
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import example, given
@@ -27,6 +29,7 @@ from grice.text.language import unreadable
 
 FOLDER = open_folder("extraction")
 SCHEMA = load_schema("atomic2020")
+CASES = json.loads(Path(__file__).with_name("event_triples.json").read_text("utf-8"))
 
 
 CUT = re.compile(r"[.!?]|\b(?:because|so|but|and)\b")
@@ -87,27 +90,9 @@ def triples(extraction):
     return {t.relation: (t.head, t.tail) for t in extraction.triples}
 
 
-@pytest.mark.parametrize(("history", "reply", "relation", "expected"), [
-    ((), "I went swimming because it was hot.", "xEffect", ("it is hot", "PersonX goes swimming")),
-    ((), "I studied hard so I passed the exam.", "xEffect",
-     ("PersonX studies hard", "PersonX passes the exam")),
-    ((), "I bought flour to bake a cake.", "xIntent",
-     ("PersonX buys flour", "PersonX bakes a cake")),
-    (("My dog died last week.",), "Oh, that is so sad.", "oReact",
-     ("PersonX's dog dies last week", "PersonY feels sad")),
-    (("I finally got the job.",), "How awesome!", "oReact",
-     ("PersonX gets the job", "PersonY feels awesome")),
-    ((), "I want to buy a house but I have no money.", "HinderedBy",
-     ("PersonX wants to buy a house", "PersonX has no money")),
-    (("I found a hole in the sheet.",), "I want to see the invoice.", "oWant",
-     ("PersonX finds a hole in the sheet", "PersonY wants to see the invoice")),
-    ((), "I moved to Spain. I am very lonely.", "xReact",
-     ("PersonX moves to Spain", "PersonX feels lonely")),
-    ((), "😀 I went home because I had a cold 😀", "xEffect",
-     ("PersonX has a cold", "PersonX goes home")),
-])  # fmt: skip
+@pytest.mark.parametrize(("history", "reply", "relation", "expected"), CASES["triples"])
 def test_triples_are_those_that_a_person_would_read(shipped, history, reply, relation, expected):
-    assert triples(extracted(shipped, reply, *history))[relation] == expected
+    assert triples(extracted(shipped, reply, *history))[relation] == tuple(expected)
 
 
 def test_places_kinds_and_order_of_triples(extractor):
@@ -153,12 +138,7 @@ def test_triples_of_the_given_confidence_are_returned(extractor):
     assert (none.triples, none.reason) == ((), "no related events found")
 
 
-@pytest.mark.parametrize(("reply", "reason"), [
-    ("", "the reply contains no word"), ("😀🎉", "the reply contains no word"),
-    ("Это было вчера", "the reply is not in Latin letters"),
-    ("Je ne sais pas pourquoi tu dis cela", "the reply contains few English words"),
-    ("Yes.", "no event found in the reply"),
-])  # fmt: skip
+@pytest.mark.parametrize(("reply", "reason"), CASES["none"])
 def test_a_reply_without_triples_has_a_reason(extractor, reply, reason):
     extraction = extracted(extractor, reply, "I ate soup.")
     assert (extraction.triples, extraction.reason) == ((), reason)
@@ -183,12 +163,7 @@ def test_long_replies_are_cut_with_a_flag(extractor, reply):
     assert extracted(extractor, reply, "Why?").flags == ("truncated",)
 
 
-@pytest.mark.parametrize(("content", "settings", "problem"), [
-    ("[weights.xEfect]\none = 1.0", {"least": 0.5}, "did you mean 'xEffect'"),
-    ("[weights.xEffect]\n'tail wsh' = 1.0", {"least": 0.5}, "did you mean 'tail wish'"),
-    ("[weights.all]\none = 'much'", {"least": 0.5}, "cannot be read"),
-    ("[wights.all]", {"least": 0.5}, "cannot be read"), ("", {}, "field `least`"),
-])  # fmt: skip
+@pytest.mark.parametrize(("content", "settings", "problem"), CASES["cues"])
 def test_damaged_cues_are_noticed(tmp_path, write_card, content, settings, problem):
     (tmp_path / "cues.toml").write_text(content, "utf-8")
     folder = open_folder(write_card(tmp_path, "extractor", settings))
@@ -196,11 +171,7 @@ def test_damaged_cues_are_noticed(tmp_path, write_card, content, settings, probl
         extractor_of(folder, ClauseTagger())
 
 
-@pytest.mark.parametrize(("history", "reply"), [
-    (("I love my old dog.",), "You love an old dog."),  # repeats
-    ((), "I was sad because I was so sad."),
-    ((), "I bought the red car because I need."),  # is cut off
-])  # fmt: skip
+@pytest.mark.parametrize(("history", "reply"), CASES["cut or repeated"])
 def test_repetitions_and_clauses_that_are_cut_off_are_no_triples(extractor, history, reply):
     assert extracted(extractor, reply, *history).triples == ()
 
@@ -211,39 +182,19 @@ def test_a_property_has_no_reactions_or_effects(extractor):
     assert not any(tail.endswith("dog barks") for tail in tails)
 
 
-@pytest.mark.parametrize(("problem", "texts"), [
-    ("cut off", ["what did you get", "I want", "I just need", "please", "Then?", "!", ""]),
-    ("unsound", ["I would do that", "The only thing", "dogs watched television"]),
-    ("unsound", ["I am not sure", "meet you there", "they do so to dry the grass"]),
-    ("unsound", ["I finally got it the chicken was underdone", "that sounds like fun"]),
-    ("unsound", ["I heard about", "I guess"]),
-    ("", ["I bought a red car", "tired of waiting", "sorry to hear that"]),
-    ("", ["bring your own skateboard", "my dog barked loudly", "I hurt myself"]),
-    ("", ["the hotel has two restaurants", "I am sure he will come", "going home now"]),
-    ("", ["he likes to walk his dog"]),
-])  # fmt: skip
+@pytest.mark.parametrize(("problem", "texts"), CASES["clauses"])
 def test_problems_of_clauses(problem, texts):
     found = {text: clause_problem(read_event(text, said_by="responder"), text) for text in texts}
     assert found == dict.fromkeys(texts, problem)
 
 
-@pytest.mark.parametrize(("text", "expected"), [
-    ("he is too scared to ask her", "PersonX is too scared to ask PersonY"),
-    ("she told him a joke", "PersonX tells PersonY a joke"),
-    ("he hurts himself", "PersonX hurts PersonX"),
-    ("she doesn't get what she wants", "PersonX doesn't get what PersonX wants"),
-    ("he loves his dog", "PersonX loves PersonX's dog"),
-    ("I told her a joke", "PersonX tells PersonY a joke"),
-])  # fmt: skip
+@pytest.mark.parametrize(("text", "expected"), CASES["people"])
 def test_he_and_her_are_two_people(text, expected):
     event = with_people_apart(read_event(text, said_by="responder"), text, said_by="responder")
     assert event.text(event.subject) == expected
 
 
-@pytest.mark.parametrize(("reply", "whole"), [
-    ("I lost my job. I am sad.", True), ("The only thing. I am sad.", False),
-    ("The weather was awful. I am sad.", True), ("I was happy. The weather was nice.", False),
-])  # fmt: skip
+@pytest.mark.parametrize(("reply", "whole"), CASES["whole"])
 def test_triples_that_people_would_not_write_are_marked(extractor, reply, whole):
     first, second = (part.split()[-1] for part in reply.rstrip(".").split(". "))
     found = extracted(extractor, reply).triples
@@ -252,15 +203,6 @@ def test_triples_that_people_would_not_write_are_marked(extractor, reply, whole)
     assert all(t.whole == whole for t in forward if t.relation.endswith("React") or not whole)
 
 
-SPOKEN = (
-    "I you u he she it that this who my your her his we they me him us everyone people let not "
-    "don't n't can't 's 're 've it's that's i'm please to too then either also because since so "
-    "but if when before after and or is am are was be been being have has got had do does did "
-    "will can should want wants need like hate feel love go going went lost sad happy great good "
-    "awful thanks sorry wow yikes sadly luckily congrats congratulations house cats dog job what "
-    "why how such a an the very really of with , ; : . ! ? … — ( ) \" ' ’ `"
-)
-WORDS = SPOKEN.split()
 ODD = str.maketrans({"i": "ı", "I": "İ", "s": "ſ", "k": "\u212a", " ": "\u00a0"})
 
 
@@ -269,7 +211,7 @@ def odd(word):
 
 
 TEXT = st.lists(
-    st.sampled_from(WORDS).flatmap(odd) | st.text(st.characters(), max_size=4), max_size=14
+    st.sampled_from(CASES["words"]).flatmap(odd) | st.text(st.characters(), max_size=4), max_size=14
 ).flatmap(lambda words: st.sampled_from([" ", "", "  ", "\n"]).map(lambda gap: gap.join(words)))
 
 

@@ -1,6 +1,7 @@
 """Conversations of each format, by examples."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -49,30 +50,9 @@ def test_the_page_describes_every_format():
     assert SECTIONS.keys() == find_formats().formats.keys()
 
 
-SAID = [
-    ({"turns": [{"text": "a"}, {"speaker": None, "text": "b"}, "c"]}, "A: a|B: b|A: c"),
-    ({"dialogue": ["M: Hi", "W: Hello"]}, "M: Hi|W: Hello"),
-    *(({key: ["Hi", "Hello: you"]}, "A: Hi|B: Hello: you") for key in
-      ("turns", "dialogue", "utterances", "dialog")),
-    ({"conversation": [{"role": "user", "content": "Hi"}]}, "user: Hi"),
-    ({"dialog": [[{"id": "h", "text": "a"}, {"id": "m", "text": "b"}], [{"text": "c"}]]},
-     "h: a|m: b|A: c"),
-    ({"context": ["a", "b", "c"], "response": "d"}, "B: a|A: b|B: c|A: d"),
-    ({"context": "Hi\nFar?\n", "response": "Near."}, "A: Hi|B: Far?|A: Near."),
-    ({"context": "Hi __eou__ Far? __eou__", "response": "No"}, "A: Hi|B: Far?|A: No"),
-    ({"context": "</UTT>Hi </UTT> Far?</UTT>", "response": "No"}, "A: Hi|B: Far?|A: No"),
-    ({"context": '["Hi", "Far?"]', "response": "No"}, "A: Hi|B: Far?|A: No"),
-    ({"context": "User: Hi", "response": "System: Hello"}, "User: Hi|System: Hello"),
-    ({"context": [], "response": ""}, "A: "),
-    ({"prompt": "Is it far?", "completion": "No."}, "user: Is it far?|assistant: No."),
-    ({"prompt": "User: Hi.\nBot: Ho.\nUser: Far?", "completion": "No."},
-     "User: Hi.|Bot: Ho.|User: Far?|Bot: No."),
-    ({"history": ["Hi.", "Hello."], "query": "Far?", "response": "No."},
-     "A: Hi.|B: Hello.|A: No."),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("record", "turns"), SAID)
+@pytest.mark.parametrize(
+    ("record", "turns"), json.loads(Path(__file__).with_name("layouts.json").read_text("utf-8"))
+)
 def test_speakers_and_texts(reading, record, turns):
     [conversation] = reading(lines(record))
     assert "|".join(f"{speaker}: {text}" for speaker, text in spoken(conversation)) == turns

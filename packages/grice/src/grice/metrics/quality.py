@@ -39,7 +39,7 @@ PARTS = {
 
 @metric(
     "quality",
-    version="2",
+    version="3",
     summary="How good is this reply overall?",
     judges="response",
     models={"model": "builtin:quality-small"},

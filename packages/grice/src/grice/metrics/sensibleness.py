@@ -24,7 +24,7 @@ CLIP = 1e-7
 
 @metric(
     "sensibleness",
-    version="3",
+    version="4",
     summary="Does this reply make sense here?",
     judges="response",
     models={"model": "builtin:sense-small"},
