@@ -85,10 +85,10 @@ def _section(paper: Paper, records: Records) -> Iterator[str]:
     for each in paper.components:
         commands = " <br> ".join(f"`{command}`" for command in each.run.split("; "))
         yield f"| {each.name} | {commands} | {' | '.join(_figures(each, records))} |"
-    yield "\n| component | state | command | remarks |\n|---|---|---|---|"
-    for name, state, run, remark in _states(paper):
+    yield "\n| component | state | command | notes |\n|---|---|---|---|"
+    for name, state, run, note in _states(paper):
         commands = " <br> ".join(f"`{command}`" for command in filter(None, run.split("; ")))
-        yield f"| {name} | {state} | {commands} | {remark} |"
+        yield f"| {name} | {state} | {commands} | {note} |"
     yield ""
 
 
@@ -96,7 +96,7 @@ def _states(paper: Paper) -> Iterator[list[str]]:
     for line in paper.states.strip().splitlines():
         cells = [cell.strip() for cell in line.split("|")]
         if len(cells) != 4 or cells[1] not in STATES or not any(cells[2:]):
-            raise ValueError(f"{COMPONENTS}: {line}: component, state, command and remark")
+            raise ValueError(f"{COMPONENTS}: {line}: component, state, command and note")
         yield cells
 
 
