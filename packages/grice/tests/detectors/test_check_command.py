@@ -82,12 +82,13 @@ def test_the_exit_status_is_0_without_a_finding_and_2_for_wrong_use(capsys):
 
 def test_rules_that_read_scores_need_the_models_of_a_preset(capsys):
     said = "The dsl light is red", "Bananas elect seven moons under quiet invoices.", "??? what"
-    messages = [{"role": ("user", "assistant")[i % 2], "content": t} for i, t in enumerate(said)]
-    Path("talk.json").write_text(json.dumps({"messages": messages}))
+    talk = [{"role": ("user", "assistant")[i % 2], "content": t} for i, t in enumerate(said)]
+    Path("talk.json").write_text(json.dumps({"messages": talk}))
     for words, status in ((["--models", "small", "--select", "D3"], 1), (["--models", "small"], 0),
-                          (["--select", "D311"], 2), (["--scores", "x"], 2)):  # fmt: skip
-        assert main(["check", "talk.json", *words]) == status
-        assert ("talk.json:talk:1 1 D311 makes no" in capsys.readouterr().out) == (status == 1)
+                          (["--select", "D31"], 2), (["--scores", "x"], 2)):  # fmt: skip
+        got, (out, err) = main(["check", "talk.json", *words]), capsys.readouterr()
+        listed, refused = "talk.json:talk:1 1 D311 makes no" in out, "D31 reads scores: give" in err
+        assert (got, listed, refused) == (status, status == 1, "D31" in words)
 
 
 def test_rules_are_selected_by_code_beginning_name_and_precision():

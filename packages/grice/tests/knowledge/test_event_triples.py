@@ -31,7 +31,6 @@ FOLDER = open_folder("extraction")
 SCHEMA = load_schema("atomic2020")
 CASES = json.loads(Path(__file__).with_name("event_triples.json").read_text("utf-8"))
 
-
 CUT = re.compile(r"[.!?]|\b(?:because|so|but|and)\b")
 
 

@@ -187,7 +187,9 @@ class EmbeddedEncoder(Engine):
 
     def hidden_states(self, texts: Sequence[str]) -> list[HiddenStates]:
         """Return the hidden states of each text, and cache the vectors that come with them."""
-        found = {text: self._held.pop(text) for text in self._held.keys() & set(texts)}
+        # Requests to a service share the encoder: another one may have taken a text.
+        held = ((text, self._held.pop(text, None)) for text in dict.fromkeys(texts))
+        found = {text: states for text, states in held if states is not None}
         missing = [text for text in dict.fromkeys(texts) if text not in found]
         vectors = {}
         for text, (states, vector) in zip(missing, self._forward(missing, _whole), strict=True):

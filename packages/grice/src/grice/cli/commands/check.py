@@ -160,6 +160,7 @@ def check(
 
 def _scored_rules(models: str | None, rank: bool, select: Names) -> tuple[Rule, ...]:  # noqa: FBT001 - an option
     """Return the rules that read scores by a preset, if replies are not ranked."""
+    from grice.detectors import ALL
     from grice.detectors.scored import SCORED_RULES
 
     if models and not rank:
@@ -167,7 +168,11 @@ def _scored_rules(models: str | None, rank: bool, select: Names) -> tuple[Rule, 
 
         return scored_rules(models)
     for name in select:
-        if any(name.upper() == rule.code or name == rule.name for rule in SCORED_RULES):
+        code = name.upper()
+        known = any(rule.code.startswith(code) or name == rule.name for rule in ALL)
+        if not known and any(
+            rule.code.startswith(code) or name == rule.name for rule in SCORED_RULES
+        ):
             hint = "--rank lists its findings" if rank else "give --models small, medium or large"
             raise InputError(f"{name} reads scores: {hint}")
     return ()
