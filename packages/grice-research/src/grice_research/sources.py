@@ -1,33 +1,24 @@
 """Sources of data sets: origin, licence, and the sha256 of the files that grice reads.
 
 Most sets may not be passed on, and ours are made from what their authors released: `layout` says
-how. A set is fetched from a mirror that somebody keeps in this layout, and is then the one that
-recorded figures were measured on, byte for byte. Beside this and the models that are fetched
-(:mod:`grice.models.store`) nothing in grice opens a connection.
+how. A set whose files have these sums is the one that recorded figures were measured on.
 """
 
 from __future__ import annotations
 
 import gzip
 import hashlib
-import http.client
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Literal, TypeAlias
-from urllib.error import URLError
-from urllib.parse import urlsplit
-from urllib.request import urlopen
 
 import msgspec
 
 from grice.errors import InputError, did_you_mean
-from grice.files import make_folder, replacing
 
-SCHEMES = ("https", "http", "file")
 BLOCK = 1 << 20
-SECONDS = 60  # how long a mirror may be silent
 
 State: TypeAlias = Literal["ok", "missing", "differs"]
 
@@ -82,48 +73,3 @@ def _content_sha256(path: Path, zipped: bool) -> str:  # noqa: FBT001 - a fact a
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from error
     return digest.hexdigest()
-
-
-def fetch(data_set: DataSet, mirror: str, folder: Path) -> Iterator[str]:
-    """Fetch the files of a set that are missing or differ, and yield each path that is in place.
-
-    A file appears under its name only when all of it has come and its content is the known one.
-    """
-    base = _as_url(mirror)
-    for file, sha256 in data_set.files.items():
-        target = folder / file
-        if _state(target, sha256) == "ok":
-            continue
-        make_folder(target.parent)
-        with replacing(target) as temporary:
-            with temporary.open("wb") as opened:
-                opened.writelines(_blocks(f"{base}/{file}"))
-            if _content_sha256(temporary, target.suffix == ".gz") != sha256:
-                raise InputError(
-                    f"{base}/{file}: holds something else than the file that grice knows (sha256 "
-                    f"of its content {sha256}); {target} is as it was"
-                )
-        yield file
-
-
-def _as_url(mirror: str) -> str:
-    scheme = urlsplit(mirror).scheme
-    if scheme in SCHEMES:
-        return mirror.rstrip("/")
-    if "://" in mirror:
-        raise InputError(f"--from {mirror}: expected one of {', '.join(SCHEMES)}, or a folder")
-    return Path(mirror).resolve().as_uri()
-
-
-def _blocks(url: str) -> Iterator[bytes]:
-    try:
-        with urlopen(url, timeout=SECONDS) as answer:
-            size = 0
-            while block := answer.read(BLOCK):
-                size += len(block)
-                yield block
-            expected = answer.headers.get("Content-Length")
-    except (URLError, http.client.HTTPException, OSError, ValueError) as error:
-        raise InputError(f"{url}: cannot be fetched: {getattr(error, 'reason', error)}") from error
-    if expected is not None and int(expected) != size:
-        raise InputError(f"{url}: ended after {size:,} of {int(expected):,} bytes; fetch it again")

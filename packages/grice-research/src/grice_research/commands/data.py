@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from grice.cli.output import DONE, UNMET, Output, emit
+from grice.cli.output import DONE, UNMET, Output
 from grice.errors import InputError
 from grice.tables import Lines
 
@@ -19,50 +19,32 @@ MEANINGS = {"ok": "ok", "missing": "is missing", "differs": "differs from the fi
 
 
 def run(
-    action: Literal["list", "get", "verify"] = "list",
+    action: Literal["list", "verify"] = "list",
     names: Sequence[str] = (),
     *,
     data: Path | None = None,
-    from_: str | None = None,
-    json: bool,
-) -> Output | int:
-    """List, fetch and verify the data sets that benches read.
+) -> Output:
+    """List and verify the data sets that benches read.
 
     Args:
         action: what is done
         names (NAME): data sets; none means all
-        from_ (URL): get: a mirror of such a folder, https, http, file, or a path
     """
     from grice.evaluation.datasets import VARIABLE, data_folder
-    from grice_research.sources import fetch, named_data, states
+    from grice_research.sources import named_data, states
 
     chosen = named_data(names)
     if action == "list":
         return Output(chosen, (piece for data_set in chosen for piece in _view(data_set)))
-    if action == "get" and not names:
-        raise InputError("name the data sets to get; grice data list shows them")
-    if action == "get" and from_ is None:
-        first = chosen[0]
-        raise InputError(
-            f"{first.name} is prepared by hand from {first.origin} ({first.licence}): "
-            f"{first.layout}\n  --from URL fetches it from a folder where somebody has done so"
-        )
-    folder = data if data and action == "get" else data_folder(data)
+    folder = data_folder(data)
     if folder is None:
         raise InputError(f"no data folder is named; give --data DIR or set {VARIABLE}")
-    if action == "verify":
-        found = {each.name: states(each, folder) for each in chosen}
-        rows = [{"name": name, "files": files} for name, files in found.items()]
-        by_file = [item for files in found.values() for item in files.items()]
-        lines = [f"{file}: {MEANINGS[state]}" for file, state in by_file]
-        right = all(state == "ok" for _, state in by_file)
-        return Output(rows, [Lines(lines)], DONE if right else UNMET)
-    for data_set in chosen:
-        fetched = list(fetch(data_set, str(from_), folder))
-        lines = [f"{file}: fetched" for file in fetched]
-        lines.append(f"{data_set.name}: all files are there ({data_set.licence})")
-        emit([{"name": data_set.name, "fetched": fetched}], [Lines(lines)], as_json=json)
-    return DONE
+    found = {each.name: states(each, folder) for each in chosen}
+    rows = [{"name": name, "files": files} for name, files in found.items()]
+    by_file = [item for files in found.values() for item in files.items()]
+    lines = [f"{file}: {MEANINGS[state]}" for file, state in by_file]
+    right = all(state == "ok" for _, state in by_file)
+    return Output(rows, [Lines(lines)], DONE if right else UNMET)
 
 
 def _view(data_set: DataSet) -> View:
