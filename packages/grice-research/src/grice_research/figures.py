@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple, TypeAlias, get_args
 
 import msgspec
 
-from grice.errors import InputError
+from grice.errors import GriceError, InputError
 from grice.stats.estimate import Estimate
 from grice_research.context import MEASURES, PEOPLE, BenchContext, Skipped
 from grice_research.published import Bench, Cell, Column, Table, find_task
@@ -280,7 +280,7 @@ def _of_metric(made: Figure, metric: str, column: Column, context: BenchContext)
         return msgspec.structs.replace(made, why="the ratings cannot be had")
     try:
         estimate, signature = context.by_metric(metric, column.on, column.measure)
-    except InputError as error:
+    except GriceError as error:  # models that are not here as well
         return msgspec.structs.replace(made, why=str(error))
     made = measured_as(made, estimate, signature)
     trained_on = context.trained(metric, column.on)
