@@ -80,8 +80,9 @@ def claims(background: Background) -> Iterator[tuple[int, Flaw]]:
         if match is None or any(call.may_write for call in block):
             continue
         verb = (match["verb"] or match["passive"] or "").lower()
+        before = re.split(r"[.!?:,]", text[: match.start()])[-1].split()  # mostly a subject
         # After a look-up, a passive tells a state: "room 14 is booked for you".
-        if not verb or (match["passive"] and (block or not _opens(text, match.start()))):
+        if not verb or (match["passive"] and (block or len(before) > 6)):
             continue
         stems = _same_action(verb)
         if verb in claimed or any(
@@ -106,11 +107,6 @@ def _same_action(verb: str) -> set[str]:
     """Return the beginnings of the words that name the action of a claim."""
     stem = verb[:4]
     return {stem}.union(*(group for group in ACTIONS if stem in group))
-
-
-def _opens(text: str, start: int) -> bool:
-    """Return whether only a subject stands before a place in its sentence."""
-    return len(re.split(r"[.!?:,]", text[:start])[-1].split()) <= 6
 
 
 def _is_about(words: Sequence[str], stems: set[str]) -> bool:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
 from importlib import resources
 from itertools import takewhile
@@ -398,7 +398,11 @@ class Ranker:
             )
             findings = certain.get(turn, [])
             if not findings and found.probability >= LIKELY:
-                findings_of_all += self._old.new(self._selected(found.findings))
+                findings_of_all += self._old.new(
+                    replace(finding, confidence=rule.precision)
+                    for finding in found.findings
+                    if (rule := self._order.get(finding.code))
+                )
             if findings:
                 if len(kept := self._certain[findings[0].code]) < self._top:
                     precision = findings[0].confidence
@@ -489,12 +493,6 @@ class Ranker:
         for finding in sorted(self._old.new(found), key=lambda f: places.get(f.code, 0)):
             by_turn.setdefault(finding.turn, []).append(finding)
         return by_turn
-
-    def _selected(self, findings: Iterable[Finding]) -> Iterator[Finding]:
-        """Yield the findings of the rules with their precision."""
-        for finding in findings:
-            if rule := self._order.get(finding.code):
-                yield replace(finding, confidence=rule.precision)
 
     def _listed(self, code: str, number: int) -> list[RankedReply]:
         """Return the replies with a finding; one of nearly all replies once."""

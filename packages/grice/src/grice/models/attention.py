@@ -109,15 +109,12 @@ class DecomposableAttention:
             hidden = self._encoder.hidden_states(texts)
             with single_threaded():
                 read = {
-                    text: self._read(tokens(text, own))
-                    for text, own in zip(texts, hidden, strict=True)
+                    text: own._replace(states=np.tanh(self._project(own.states)))
+                    for text, states in zip(texts, hidden, strict=True)
+                    for own in [tokens(text, states)]
                 }
                 values += [self._probability(read[left], read[right]) for left, right in part]
         return values
-
-    def _read(self, own: Tokens) -> Tokens:
-        """Return a sentence with projected states, shape ``(networks, tokens, projected)``."""
-        return own._replace(states=np.tanh(self._project(own.states)))
 
     def _probability(self, premise: Tokens, hypothesis: Tokens) -> float:
         if not (premise.words and hypothesis.words):

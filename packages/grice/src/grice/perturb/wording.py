@@ -201,6 +201,7 @@ _SHORT |= {"will": "won't", "can": "can't"}
 _LONG = {"ca": "can", "wo": "will", "sha": "shall", "ai": "is"}
 _CLITICS = ("'m", "'re", "'ll", "'ve", "'s", "'d")
 _WRITTEN = {"'ll": "won't", "'ve": "haven't", "'d": "wouldn't"}
+_DENIES = re.compile(r"not|never|no|.*n't|nothing|nobody|none")
 _MAIN = {"have": "don't have", "has": "doesn't have", "had": "didn't have"}
 _THIRD = frozenset(["he", "she", "it", "that", "this"])
 _PERSONS = frozenset(["i", "you", "we", "they"]) | _THIRD
@@ -235,7 +236,8 @@ def _turned(context: Sequence[Word], i: int) -> tuple[int, int, str] | None:
         return context[i - 1].end, word.end, ""
     if lower == "never" and i + 1 < len(context):
         return *place, "always"
-    if _denied(context, i):
+    near = context[max(i - 1, 0) : i + 3]
+    if any(_DENIES.fullmatch(word.lower) for word in near):  # turning them round comes later
         return None
     clitic = _clitic(context, i)
     if clitic in _WRITTEN:
@@ -296,11 +298,3 @@ def _before(context: Sequence[Word], i: int) -> str | None:
     if context[k].lower in _PERSONS and (k == 0 or context[k - 1].lower not in {"to", "of", "for"}):
         return context[k].lower
     return "noun" if context[k].kind in ("noun", "name") else None
-
-
-def _denied(context: Sequence[Word], i: int) -> bool:
-    """Return whether the next few words already deny: turning them round comes later."""
-    return any(
-        re.fullmatch(r"not|never|no|.*n't|nothing|nobody|none", word.lower)
-        for word in context[max(i - 1, 0) : i + 3]
-    )

@@ -30,6 +30,7 @@ QUESTIONS = ("question", "user_message", "query", "prompt", "instruction", "inpu
 """Fields that hold one turn of the user; the first that is there counts."""
 ANSWERS = ("bot_response", *RESPONSE, "output", "answer")
 """Fields that hold the answer. Beside any other, ``answer`` is the expected one."""
+CANDIDATES = "candidates"  # in place of a response, for grice rerank
 SIDES = ("chosen", "rejected")
 _TURN_LISTS = ("turns", "messages", "conversations", "conversation", "dialogue", "dialog")
 
@@ -335,6 +336,8 @@ def _exchange(context: object, response: object, fields: tuple[str, str]) -> lis
         turns = prefixed(items)
     # Without speakers the response is by A, the turn before it by B, and so on.
     turns = turns or turns_of(items, fields[0], before=len(items))
+    if response is None:
+        return turns
     if not isinstance(response, (str, dict)):
         raise FieldError(fields[1], f"expected text, found {kind(response)}")
     # By the speaker before the last speaker, else A, or B if A spoke last.
@@ -348,6 +351,7 @@ def _exchange(context: object, response: object, fields: tuple[str, str]) -> lis
 
 def build(record: dict[str, Any], default_id: str) -> Conversation:
     """Return the conversation of a context or question; the response is its only target."""
+    answered = True
     if (pair := _pair(record)) is not None:
         questions, answer = pair
         asked = question_text([record.pop(name) for name in questions])
@@ -355,21 +359,24 @@ def build(record: dict[str, Any], default_id: str) -> Conversation:
     else:
         context = next((name for name in CONTEXT if record.get(name) is not None), CONTEXT[0])
         answer = next((name for name in RESPONSE if record.get(name) is not None), RESPONSE[0])
-        for name in (context, answer):
+        answered = record.get(answer) is not None or CANDIDATES not in record
+        for name in (context, answer) if answered else (context,):
             if record.get(name) is None:
                 raise FieldError(name, f"missing; found {field_names(record)}")
-        turns = _exchange(record.pop(context), record.pop(answer), (context, answer))
-    if others := references(take(record, ("references", "reference")), "references"):
+        turns = _exchange(record.pop(context), record.pop(answer, None), (context, answer))
+    others = references(take(record, ("references", "reference")), "references")
+    if turns and others:
         turns[-1] = replace(turns[-1], references=turns[-1].references + others)
-    return conversation(record, turns, default_id, targets=(len(turns) - 1,))
+    return conversation(record, turns, default_id, targets=(len(turns) - 1,) if answered else None)
 
 
 def _fits_response(record: dict[str, Any]) -> bool:
-    if any(isinstance(record.get(name), (str, list)) for name in CONTEXT) and any(
-        isinstance(record.get(name), (str, dict)) for name in RESPONSE
+    has_turns = any(isinstance(record.get(name), list) for name in _TURN_LISTS)
+    if any(isinstance(record.get(name), (str, list)) for name in CONTEXT) and (
+        any(isinstance(record.get(name), (str, dict)) for name in RESPONSE)
+        or (isinstance(record.get(CANDIDATES), list) and not has_turns)
     ):
         return True
-    has_turns = any(isinstance(record.get(name), list) for name in _TURN_LISTS)
     return _pair(record) is not None and not has_turns
 
 

@@ -321,15 +321,11 @@ def _reply(item: RankedReply) -> list[Piece]:
     return snippet(item.reply, own, REPLY, as_written=item.certain)
 
 
-def _bound(value: float) -> str:
-    return number(value, 9).rstrip("0").rstrip(".") if math.isfinite(value) else ""
-
-
 FILTERS: dict[str, Callable[..., object]] = {
     "address": lambda item: _address(item.conversation, item.turn),
     "because": because,
     "base64": lambda data: base64.b64encode(data).decode(),
-    "bound": _bound,
+    "bound": lambda value: number(value, 9).rstrip("0").rstrip(".") if math.isfinite(value) else "",
     "leader": lambda group: _address(*group.replies[0]),
     "precision": precision,
     "read": lambda text: excerpt(as_read(text), BEFORE),
