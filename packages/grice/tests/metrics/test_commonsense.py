@@ -163,11 +163,12 @@ def test_knowledge_may_score_triples_in_place_of_the_networks():
 
 
 class Senseless:
-    """Finds every reply senseless, and no other flaw."""
+    """Finds every reply senseless, and no other flaw; keeps what it was asked."""
 
     flaws = ("any", "nonsense")
 
     def log_odds(self, responses):
+        self.asked = responses
         return np.array([[-9.0, 2.0] for _ in responses])
 
 
@@ -178,6 +179,17 @@ def test_a_model_of_flaws_is_weighed_with_triples_and_judges_replies_without():
     (better,) = judge([after], MISSED, judge=Senseless(), plausibility=Plausibility(awful=0.9))
     assert none.value < better.value < 0.5
     assert better.reason.startswith("senseless as a whole: 0.88; most plausible: PersonX misses")
+
+
+def test_a_model_for_first_turns_reads_them_after_a_neutral_turn_and_no_other():
+    asked = Senseless()
+    first, after, empty = judge(
+        [response("I sleep."), response("I sleep.", WHY), response(" ")], opening_judge=asked
+    )
+    assert [score.status for score in (first, after, empty)] == ["ok", "abstained", "abstained"]
+    assert first.value < 0.2
+    ((turn,),) = (reply.history for reply in asked.asked)
+    assert (turn.text, turn.speaker) == ("Tell me something.", "")
 
 
 def test_a_known_opposite_lowers_a_triple_and_is_the_evidence(exact_models):

@@ -25,6 +25,7 @@ from grice.data import (
     Span,
     Triple,
     TripleEvidence,
+    Turn,
 )
 from grice.knowledge.schema import head_text, load_schema, tail_text
 from grice.metrics.common import unscorable_reply
@@ -49,6 +50,7 @@ NOT_WHOLE = "no related events in whole clauses about people"
 LEAST = 0.01
 """Least plausibility in a harmonic mean: a cosine may be 0, which would decide everything."""
 SENSELESS = "nonsense"  # flaw of the model that reads whole replies
+OPENING = (Turn("", "Tell me something."),)  # before a first turn, to read it as a reply
 OPPOSED = 0.2  # share of its plausibility that a triple keeps if the opposite is known
 NEAR_HEAD, NEAR_TAIL = 0.7, 0.5  # least similarities of what is shown as nearest known
 SAME_TAIL = 0.8  # and beside a plausible triple: at .5 to .8 half of the tails spoke against it
@@ -66,12 +68,14 @@ TAILS = 10  # tails asked of knowledge that generates them, as many as ACCENT ha
         "knowledge": "builtin:atomic",
         "encoder": "builtin:encoder",
         "judge": "builtin:sense-small",
+        "opening_judge": "",
     },
     accepts={
         "plausibility": ("plausibility of triples", "knowledge"),
         "judge": ("flaws", "rubric"),
+        "opening_judge": ("flaws",),
     },
-    protocols={"judge": FlawModel},
+    protocols={"judge": FlawModel, "opening_judge": FlawModel},
     source="After ACCENT (Ghazarian et al., Findings of ACL 2023).",
     neutral=NEUTRAL,
     example=Example(
@@ -86,6 +90,7 @@ def commonsense(
     knowledge: KnowledgeBase,
     encoder: Encoder,
     judge: FlawModel | None = None,
+    opening_judge: FlawModel | None = None,
     scope: Literal["both", "single", "pair"] = "both",
     aggregation: Literal["harmonic-mean", "mean"] = "harmonic-mean",
     max_triples: Count = 3,
@@ -97,9 +102,10 @@ def commonsense(
     plausibilities of a reply's triples are pooled. One whose head is known with the opposite tail
     keeps a fifth of its plausibility. A model of flaws, a larger one in the presets ``medium`` and
     ``large``, gives the probability that the reply is not senseless: the value is the harmonic mean
-    of both. Without it (``--commonsense-judge ''``) the metric abstains on a reply without a
-    triple. The evidence is every triple with its span in the text, its plausibility and a known
-    triple that is near or opposes it.
+    of both. In ``large`` it also reads a first turn, as if it were asked for. Without a model
+    (``--commonsense-judge ''``) the metric abstains on a reply without a triple. The evidence is
+    every triple with its span in the text, its plausibility and a known triple that is near or
+    opposes it.
 
     When to use it:
         To see which events a reply relates, and to check each relation against a knowledge base.
@@ -133,7 +139,12 @@ def commonsense(
         if opposite is not None:
             found[triple] = (OPPOSED * found[triple][0], opposite)
     pool = mean_score if aggregation == "mean" else harmonic_mean_score
-    chances = _senseless(responses, judge)
+    openings = [replace(each, history=OPENING) for each in responses if not each.history]
+    opening_chances = iter(_senseless(openings, opening_judge))
+    chances = [
+        chance if response.history else next(opening_chances)
+        for response, chance in zip(responses, _senseless(responses, judge), strict=True)
+    ]
     for response, extraction, senseless in zip(responses, extractions, chances, strict=True):
         triples = [
             TripleEvidence(_placed(triple, response), *found[_bare(triple)])
