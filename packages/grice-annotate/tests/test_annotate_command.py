@@ -25,15 +25,10 @@ def study(tmp_path):
     return database
 
 
-def test_records_tasks_of_label_studio_a_card_and_agreement_are_written(study, tmp_path, capsys):
+def test_records_a_card_and_agreement_are_written(study, tmp_path, capsys):
     assert command("export", "--db", study, "-o", tmp_path / "out.jsonl") == 0
     records = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     assert [len(record["ratings"]) for record in records] == [3] * 10
-    assert command("export", "--db", study, "--as", "label-studio") == 0
-    tasks = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert {len(task["annotations"]) for task in tasks} == {3}
-    [result] = tasks[0]["annotations"][0]["result"]
-    assert (result["type"], result["from_name"]) == ("number", "overall")
     with opened_study(str(study)) as opened:
         opened.add_judges(["<i>|*di* [x](y)"])
     assert command("export", "--db", study, "--as", "card") == 0

@@ -1,4 +1,3 @@
-import json
 import random
 import re
 
@@ -9,7 +8,7 @@ from grice.errors import GriceError
 from grice.readers import read
 from grice_annotate.agreement import agreement_of
 from grice_annotate.begin import Source, settings_of
-from studio import ask, command, studio_of, talks, write
+from studio import ask, studio_of, talks, write
 
 
 def test_the_records_are_conversations_and_labels_at_once(tmp_path):
@@ -123,19 +122,3 @@ def test_settings_that_cannot_be_are_refused(settings, scale, problem):
     with pytest.raises(GriceError, match=problem):
         settings_of(settings, scale)
     assert settings_of({"judges": 1000, "check_every": 0}, (1, 20)).scale == (1, 20)
-
-
-def test_a_study_goes_to_label_studio_and_comes_back_as_proposals(tmp_path):
-    file, db = write(tmp_path / "talks.jsonl", *talks(4)), tmp_path / "a.db"
-    with studio_of(db, "rating", [file], ("ann",), judges=1) as studio:
-        studio.all_answer(lambda *_: {"aspect0": 4})
-    tasks = tmp_path / "tasks.jsonl"
-    assert command("export", "--db", db, "--as", "label-studio", "-o", tasks) == 0
-    rows = [json.loads(line) for line in tasks.read_text().splitlines()]
-    assert [row["annotations"][0]["completed_by"] for row in rows] == ["ann"] * 4
-    for row in rows:  # what another tool, or a model, would predict
-        row["predictions"] = [{"result": row["annotations"][0]["result"]}]
-    again = write(tmp_path / "again.jsonl", *rows)
-    with studio_of(tmp_path / "b.db", "rating", [again], ("bo",), judges=1) as studio:
-        assert {task.key for task in studio.study.tasks()} == {f"talk{n}:1:1" for n in range(4)}
-        assert [task.proposal for task in studio.study.tasks()] == [{"overall": 4}] * 4

@@ -89,9 +89,48 @@ def test_tuples_are_written_relation_by_relation_or_said_not_to_be_there(tmp_pat
         assert studio.answer("ann", **none, **row, **{"xIntent.0.scope": "pair"}).status == 303
         [record] = studio.records()
     [written] = record["tuples"]
-    assert list(written.values()) == ["xIntent", "ann", "PersonX asks", "to be polite", "pair"]
+    assert list(written.values()) == [
+        "ann",
+        "xIntent",
+        "PersonX asks",
+        "to be polite",
+        "pair",
+        None,
+    ]
     place = tmp_path / "o.db"
     refused("did you mean 'xIntent'", place, "tuples", [file], relations=("xintent",))
+
+
+def test_tuples_are_validated_by_three_who_wrote_none_and_the_majority_counts(tmp_path):
+    file = write(tmp_path / "t.jsonl", *talks(1))
+    names = ("ann", "bo", "cy", "di", "eve")
+    forms = {
+        "ann": {"xIntent.0.head": "PersonX asks", "xIntent.0.tail": "to be polite",
+                "xIntent.0.scope": "pair", "xIntent.1.head": "PersonX is fine",
+                "xIntent.1.tail": "a chair", "xIntent.1.scope": "single"},
+        "bo": {"xIntent.0.head": "PersonX asks", "xIntent.0.tail": "to be polite",
+               "xIntent.0.scope": "pair"},
+    }  # fmt: skip
+    said = {"cy": ("valid", "events"), "di": ("valid", "valid"), "eve": ("relation", "relation")}
+
+    def choose(name, task):
+        return {"verdict": said[name][task["content"]["claim"]["tail"] == "a chair"]}
+
+    relations = ("xIntent",)
+    with studio_of(
+        tmp_path / "s.db", "tuples", [file], names, judges=2, relations=relations
+    ) as studio:
+        assert [studio.answer(name, **form).status for name, form in forms.items()] == [303, 303]
+        assert {studio.task(name)["task"] for name in forms} == {None}
+        assert "PersonX asks" in studio.page("cy")
+        assert "because PersonX wanted" in studio.page("cy")
+        assert studio.answer("cy", verdict="maybe").status == 422
+        assert [row["valid"] for row in studio.records()[0]["tuples"]] == [None] * 3
+        assert studio.all_answer(choose, ["cy", "di", "eve"]) == 6
+        [record] = studio.records()
+        measured = agreement_of(studio.study.template, studio.study.tasks(), studio.study.answers())
+    assert [row["valid"] for row in record["tuples"]] == [True, False, True]
+    assert ("verdict", "Fleiss' kappa") in {(row.column, row.measure) for row in measured}
 
 
 def test_triplets_are_validated_by_two_others_and_a_third_where_they_differ(tmp_path):

@@ -223,21 +223,21 @@ def export(
     *,
     db: str = "study.db",
     output: OutputPath | None = None,
-    as_: Literal["records", "label-studio", "card"] = "records",
+    as_: Literal["records", "card"] = "records",
 ) -> int:
     """Write the answers as records.
 
     Args:
         db (URL): where the study is kept: a file, or postgresql://…
         output (FILE): the answers
-        as_: records that grice reads, tasks of Label Studio, or the data card
+        as_: records that grice reads, or the data card
     """
     from grice_annotate.begin import opened_study
-    from grice_annotate.export import data_card, label_studio, records
+    from grice_annotate.export import data_card, records
 
     with opened_study(db) as study:
         if as_ == "card":
             write_text(data_card(study), output)
         else:
-            write_rows((records if as_ == "records" else label_studio)(study), output)
+            write_rows(records(study), output)
     return DONE

@@ -1,4 +1,4 @@
-"""Exports of a study: records for grice, tasks of Label Studio, a data card; and its progress."""
+"""Exports of a study: records for grice, a data card; and its progress."""
 
 from __future__ import annotations
 
@@ -102,51 +102,6 @@ def _values(study: Study, tasks: Sequence[Task]) -> dict[int, dict[str, Json]]:
     for answer in counting(tasks, study.answers()):
         values.setdefault(answer.task, {})[names[answer.judge]] = answer.value
     return values
-
-
-def label_studio(study: Study) -> Iterator[dict[str, Json]]:
-    """Yield a task of Label Studio for each item: its data, annotations and predictions."""
-    tasks = study.tasks()
-    names = {judge.id: judge.name for judge in study.judges()}
-    answers: dict[int, list[Answer]] = {}
-    for answer in counting(tasks, study.answers()):
-        answers.setdefault(answer.task, []).append(answer)
-    for task in tasks:
-        if task.expected is not None:
-            continue
-        data = task.content if isinstance(task.content, dict) else {"content": task.content}
-        proposal = task.proposal
-        yield {
-            "id": task.id,
-            "data": {"key": task.key, **data},
-            "annotations": [
-                {
-                    "completed_by": names[answer.judge],
-                    "created_at": _when(answer.saved),
-                    "lead_time": answer.seconds and round(answer.seconds, 3),
-                    "result": _result(study, answer.value),
-                }
-                for answer in answers.get(task.id, [])
-            ],
-            "predictions": [] if proposal is None else [{"result": _result(study, proposal)}],
-        }
-
-
-def _result(study: Study, value: Json) -> list[Json]:
-    """Return an answer as Label Studio's list of regions: a number, choices, or text."""
-    fields = value if isinstance(value, dict) else {study.template.name: value}
-    result: list[Json] = []
-    for name, given in fields.items():
-        kind: str
-        content: Json
-        if isinstance(given, int | float) and not isinstance(given, bool):
-            kind, content = "number", {"number": given}
-        elif isinstance(given, list) and all(isinstance(item, str) for item in given):
-            kind, content = "choices", {"choices": given}
-        else:
-            kind, content = "textarea", {"text": [str(given)]}
-        result.append({"from_name": name, "to_name": "reply", "type": kind, "value": content})
-    return result
 
 
 def data_card(study: Study) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -115,6 +116,12 @@ def verdicts(
         if answer.task in judged
     }
     return [Column(name, "nominal", values)]
+
+
+def majority(votes: Sequence[str]) -> str | None:
+    """Return what more than half of the votes say; None if nothing."""
+    [(vote, count)] = Counter(votes).most_common(1) or [("", 0)]
+    return vote if count * 2 > len(votes) else None
 
 
 PROPOSAL = "proposal"

@@ -7,7 +7,6 @@ goes to somebody else, who adds, removes or replaces facts; and so on until it i
 
 from __future__ import annotations
 
-from collections import Counter
 from functools import partial
 from html import escape
 from pathlib import Path
@@ -18,7 +17,15 @@ import msgspec
 from grice.data import Triple
 from grice.errors import InputError, RecordError
 from grice_annotate.records import AnswerError, Task
-from grice_annotate.templates._template import Followed, Judged, Page, Submitted, Template, verdicts
+from grice_annotate.templates._template import (
+    Followed,
+    Judged,
+    Page,
+    Submitted,
+    Template,
+    majority,
+    verdicts,
+)
 from grice_tasks.explagraphs.check import MAX_FACTS, check_graph
 from grice_tasks.explagraphs.drawing import draw_graph
 from grice_tasks.explagraphs.graph import Graph, read_graph, write_graph
@@ -157,7 +164,7 @@ def _follow(task: Task, answers: Sequence[Answer], settings: Settings) -> Follow
     """Return the verification of a written graph, or the refinement of a refused one."""
     content = _content(task)
     if task.stage == VERIFY:
-        verdict = _majority([str(answer.value) for answer in answers])
+        verdict = majority([str(answer.value) for answer in answers]) or "incorrect"
         if verdict == content.stance or content.round + 1 == ROUNDS:
             return Followed()
         refused = msgspec.structs.replace(content, verdict=verdict)
@@ -172,19 +179,13 @@ def _follow(task: Task, answers: Sequence[Answer], settings: Settings) -> Follow
     return Followed(tasks=(_task(written, VERIFY, settings.judges),))
 
 
-def _majority(verdicts: Sequence[str]) -> str:
-    """Return what most say; ``incorrect`` where nobody has a majority."""
-    verdict, votes = Counter(verdicts).most_common(1)[0]
-    return verdict if votes * 2 > len(verdicts) else "incorrect"
-
-
 def _record(item: Sequence[Judged]) -> dict[str, Json]:
     """Return belief, argument, stance and the last graph, with what verifiers said of each."""
     content = _content(item[0].task)
     rounds: list[dict[str, Json]] = []
     for task, values in item:
         if task.stage == VERIFY:
-            verdict = _majority([str(value) for value in values.values()])
+            verdict = majority([str(value) for value in values.values()]) or "incorrect"
             rounds[-1] |= {"verdict": verdict, "verdicts": dict(values)}
         else:
             name, graph = next(iter(values.items()))

@@ -7,16 +7,24 @@ say the stance, and the majority is kept.
 
 from __future__ import annotations
 
-from collections import Counter
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from grice.errors import InputError, RecordError, os_reason, plural
+from grice.errors import plural
 from grice_annotate.records import AnswerError, Task
-from grice_annotate.templates._template import Followed, Judged, Page, Submitted, Template, verdicts
+from grice_annotate.templates._template import (
+    Followed,
+    Judged,
+    Page,
+    Submitted,
+    Template,
+    majority,
+    verdicts,
+)
+from grice_tasks.lines import read_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -35,7 +43,11 @@ class _Topic(msgspec.Struct, frozen=True):
 
     id: str
     topic: str
-    stance: Literal["support", "counter"]
+    stance: str
+
+    def __post_init__(self) -> None:
+        if self.stance not in STANCES[:2]:
+            raise ValueError("stance is support or counter")
 
 
 class _Pair(msgspec.Struct, frozen=True):
@@ -48,23 +60,9 @@ class _Pair(msgspec.Struct, frozen=True):
 
 def _read(files: Sequence[str], _: Settings) -> Iterator[Task]:
     for file in files:
-        try:
-            lines = Path(file).read_bytes().splitlines()
-        except OSError as error:
-            raise InputError(f"{file}: cannot be read: {os_reason(error)}") from None
-        for number, line in enumerate(lines, 1):
-            if line.strip():
-                topic = _topic(line, file, number)
-                content = msgspec.to_builtins(topic)
-                yield Task(key=topic.id, group=topic.id, content=content, stage=WRITE, judges=1)
-
-
-def _topic(line: bytes, file: str, number: int) -> _Topic:
-    try:
-        return msgspec.json.decode(line, type=_Topic)
-    except msgspec.DecodeError as error:
-        expected = "a line has id, topic and stance (support or counter)"
-        raise RecordError(f"{error}; {expected}", file=file, line=number) from None
+        for _line, topic in read_rows(Path(file), _Topic):
+            content = msgspec.to_builtins(topic)
+            yield Task(key=topic.id, group=topic.id, content=content, stage=WRITE, judges=1)
 
 
 def _page(page: Page) -> dict[str, Any]:
@@ -132,8 +130,7 @@ def _record(item: Sequence[Judged]) -> dict[str, Json]:
     name, value = next(iter(item[0].values.items()))
     written = value if isinstance(value, dict) else {}
     stances = dict(item[1].values) if len(item) > 1 else {}
-    majority = Counter(str(stance) for stance in stances.values()).most_common(1)
-    agreed = majority[0][0] if majority and majority[0][1] * 2 > len(stances) else None
+    agreed = majority([str(stance) for stance in stances.values()])
     return {
         "id": topic.id,
         "topic": topic.topic,

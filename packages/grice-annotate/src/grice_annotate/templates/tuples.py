@@ -1,7 +1,8 @@
-"""Event tuples of a reply, relation by relation (ACCENT's panel).
+"""Event tuples of a reply, relation by relation (ACCENT's panel), validated by three others.
 
 For each relation a judge writes head, tail and whether both are of the reply (single) or one is of
-the turn before (pair), or says that no tuple applies.
+the turn before (pair), or says that no tuple applies. Three judges who wrote none for the reply
+then say whether each tuple is valid, and the majority counts.
 """
 
 from __future__ import annotations
@@ -10,22 +11,25 @@ from typing import TYPE_CHECKING, Any
 
 from grice.data import TripleEvidence
 from grice.errors import InputError, did_you_mean
-from grice_annotate.records import AnswerError
+from grice_annotate.records import AnswerError, Task
 from grice_annotate.templates._template import (
     Column,
+    Followed,
     Judged,
     Page,
     Submitted,
     Template,
+    majority,
     reply_record,
     reply_tasks,
+    verdicts,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from grice.data import Json, Score
-    from grice_annotate.records import Answer, Settings, Task
+    from grice_annotate.records import Answer, Settings
 
 RELATIONS = {
     "xIntent": "because PersonX wanted",
@@ -43,6 +47,15 @@ RELATIONS = {
 }
 """ACCENT's relations, each in words between head and tail."""
 SCOPES = ("single", "pair")
+WRITE, VALIDATE = "tuples", "validate"
+VALIDATORS = 3
+VERDICTS = {
+    "valid": "It is valid.",
+    "events": "Head or tail is no event: nothing that happens, is done or is the case.",
+    "source": "An event is neither of the reply nor of the turn before.",
+    "relation": "The relation between them cannot be inferred from these turns.",
+}
+"""Answers of a validation; all but the first say what is wrong."""
 ROWS = 5
 """Tuples of one relation."""
 LONGEST = 200
@@ -59,17 +72,23 @@ def relations_of(settings: Settings) -> tuple[str, ...]:
 
 def _read(files: Sequence[str], settings: Settings) -> Iterator[Task]:
     relations_of(settings)
-    return reply_tasks(files, settings.judges, "tuples")
+    return reply_tasks(files, settings.judges, WRITE)
 
 
 def _page(page: Page) -> dict[str, Any]:
     words = {name: RELATIONS[name] for name in relations_of(page.settings)}
-    return {"relations": words, "rows": range(ROWS), "scopes": SCOPES, "longest": LONGEST}
+    fields = {"rows": range(ROWS), "scopes": SCOPES, "longest": LONGEST}
+    return {"relations": words, "verdicts": VERDICTS, **fields}
 
 
 def _answer(submitted: Submitted) -> Json:
-    """Return the tuples of each relation; an empty list where no tuple applies."""
+    """Return the tuples of each relation, or what is said of one; an empty list for no tuple."""
     form = submitted.form
+    if submitted.page.task.stage == VALIDATE:
+        verdict = form.get("verdict", [""])[0]
+        if verdict not in VERDICTS:
+            raise AnswerError("say that the tuple is valid, or what is wrong with it")
+        return verdict
     answer: dict[str, Json] = {}
     for relation in relations_of(submitted.page.settings):
         rows: list[Json] = [
@@ -109,50 +128,81 @@ def _propose(scores: Mapping[str, Score], settings: Settings) -> Json:
     return dict(proposal) if any(proposal.values()) else None
 
 
-def _rows_of(value: Json, relation: str) -> list[dict[str, Json]]:
-    rows = value.get(relation) if isinstance(value, dict) else None
-    return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
-
-
-def _columns(_: Sequence[Task], answers: Sequence[Answer]) -> list[Column]:
-    """Return for each relation whether a judge sees any tuple of it."""
-    relations = [name for name in RELATIONS if any(name in _fields(each.value) for each in answers)]
-    return [
-        Column(
-            relation,
-            "nominal",
-            {
-                (answer.task, answer.judge): str(bool(_rows_of(answer.value, relation)))
-                for answer in answers
-            },
+def _follow(task: Task, answers: Sequence[Answer], _: Settings) -> Followed:
+    """Return the validation of each distinct tuple by others than those who wrote any."""
+    if task.stage == VALIDATE:
+        return Followed()
+    written = [row for answer in answers for row in _written(answer.value)]
+    distinct = [row for place, row in enumerate(written) if row not in written[:place]]
+    claims = (
+        Task(
+            key=f"{task.key}:{number}",
+            group=task.group,
+            content={**_fields(task.content), "claim": claim},
+            stage=VALIDATE,
+            judges=VALIDATORS,
+            excluded=tuple(answer.judge for answer in answers),
         )
-        for relation in relations
-    ]
+        for number, claim in enumerate(distinct)
+    )
+    return Followed(tasks=tuple(claims))
+
+
+def _columns(tasks: Sequence[Task], answers: Sequence[Answer]) -> list[Column]:
+    """Return for each relation whether a judge sees any tuple of it, and the verdicts."""
+    written = [answer for answer in answers if isinstance(answer.value, dict)]
+    seen = {
+        (each.task, each.judge): {row["relation"] for row in _written(each.value)}
+        for each in written
+    }
+    asked = [name for name in RELATIONS if any(name in _fields(each.value) for each in written)]
+    return [
+        Column(name, "nominal", {place: str(name in found) for place, found in seen.items()})
+        for name in asked
+    ] + verdicts("verdict", VALIDATE, tasks, answers)
 
 
 def _fields(value: Json) -> Mapping[str, Json]:
     return value if isinstance(value, dict) else {}
 
 
+def _written(value: Json) -> list[dict[str, Json]]:
+    """Return the tuples of an answer, each with its relation."""
+    return [
+        {"relation": name, **row}
+        for name, rows in _fields(value).items()
+        for row in (rows if isinstance(rows, list) else ())
+        if isinstance(row, dict)
+    ]
+
+
 def _record(item: Sequence[Judged]) -> dict[str, Json]:
+    """Return the reply with its tuples; ``valid`` is None before three others have said."""
     task, values = item[0]
+    claims = ((_fields(claim.content)["claim"], votes) for claim, votes in item[1:])
+    said = {tuple(_fields(claim).values()): _valid(votes) for claim, votes in claims}
     tuples: list[Json] = [
-        {"relation": relation, "annotator": name, **row}
+        {"annotator": name, **row, "valid": said.get(tuple(row.values()))}
         for name, value in values.items()
-        for relation in _fields(value)
-        for row in _rows_of(value, relation)
+        for row in _written(value)
     ]
     return reply_record(task, {"tuples": tuples})
 
 
+def _valid(votes: Mapping[str, Json]) -> bool | None:
+    said = majority([str(vote) for vote in votes.values()])
+    return said == "valid" if len(votes) >= VALIDATORS else None
+
+
 TEMPLATE = Template(
     name="tuples",
-    about="write the event tuples of replies, relation by relation",
+    about="write the event tuples of replies, relation by relation; others validate them",
     read=_read,
     answer=_answer,
     record=_record,
     columns=_columns,
     options=frozenset({"relations"}),
     page=_page,
+    follow=_follow,
     propose=_propose,
 )
