@@ -70,7 +70,8 @@ QWEN = (
 )
 """Pre-tokenization of Qwen2 and Qwen3."""
 MAX_PAIR = 128  # largest sum of two neighbouring weights of one sign: 255 * 128 is below 32,767
-SCALES = np.arange(1.0, 0.49, -0.05)
+SCALES = np.arange(1.0, 0.49, -0.05).astype(np.float32)
+VALUES = np.array([(value, 0) for value in range(-128, 128)], np.float32)  # each beside no other
 ROWS = 128  # rows that are lowered together, few enough for the processor's cache
 MOST_VALUES = 1 << 20
 """Numbers and texts in the header of a GGUF file; Qwen3 has 760,000, each text counted twice."""
@@ -338,16 +339,12 @@ def _byte_pair_tokenizer(tokens: Sequence[str], facts: Mapping[str, Any]) -> str
 # Networks of CTranslate2.
 
 
-def quantize(
-    spec: ModelSpec,
-    quantization: Quantization = "int8",
-    finish: Callable[[ModelSpec], None] | None = None,
-) -> ModelSpec:
+def quantize(spec: ModelSpec, quantization: Quantization = "int8") -> ModelSpec:
     """Quantize the matrices of a network in place; int8 ends in :func:`desaturate`."""
     spec.validate()
     spec.optimize(quantization=quantization)
     if quantization == "int8":
-        (finish or desaturate)(spec)
+        desaturate(spec)
     return spec
 
 
@@ -472,19 +469,12 @@ def desaturate(spec: ModelSpec) -> None:
         for weights, scales in int8_matrices(spec)
         for row in range(0, len(weights), ROWS)
     ]
-    total = sum(rows.size for rows, _ in blocks)
     with ThreadPoolExecutor() as pool:  # NumPy computes without Python's lock
-        done = zip(blocks, pool.map(_lower, blocks), strict=True)
-        for _ in track(done, "weights", total, size=lambda both: both[0][0].size):
-            pass
-
-
-def _lower(block: tuple[NDArray[np.int8], NDArray[np.float32]]) -> None:
-    """Change rows in place so that no neighbours saturate, and their scales with them."""
-    rows, scales = block
-    if largest_pair(rows) > MAX_PAIR:
-        rows[:], factors = without_saturation(rows)
-        scales *= factors
+        done = pool.map(without_saturation, (rows for rows, _ in blocks))
+        changed = track(done, f"blocks of {ROWS} rows", len(blocks))
+        for (rows, scales), (lowered, factors) in zip(blocks, changed, strict=True):
+            rows[:] = lowered
+            scales *= factors
 
 
 def int8_matrices(spec: ModelSpec) -> list[tuple[NDArray[np.int8], NDArray[np.float32]]]:
@@ -498,29 +488,41 @@ def int8_matrices(spec: ModelSpec) -> list[tuple[NDArray[np.int8], NDArray[np.fl
     ]
 
 
-def largest_pair(weights: NDArray[np.int8]) -> int:
-    """Return the largest absolute sum of two neighbouring weights of one sign."""
-    pairs = weights.astype(np.int32).reshape(len(weights), -1, 2)
-    return int(np.maximum(np.abs(pairs.sum(axis=2)), np.abs(pairs).max(axis=2)).max())
-
-
 def without_saturation(rows: NDArray[np.int8]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
     """Return weights whose neighbours cannot saturate, and the factor of each row."""
     exact = rows.astype(np.float32)
-    error = np.full(len(rows), np.inf, np.float32)
-    best, scale = rows.copy(), np.ones(len(rows), np.float32)
-    for factor in SCALES.astype(np.float32):
-        lowered = np.rint(exact * factor)
-        sums = lowered[:, ::2] + lowered[:, 1::2]  # of opposite signs they are small
-        places = np.nonzero(np.abs(sums) > MAX_PAIR)
-        first, second = (lowered[:, side::2][places] for side in (0, 1))
-        excess = np.abs(sums[places]) - MAX_PAIR
-        from_first = np.minimum(np.ceil(excess / 2), np.abs(first))
-        lowered[:, ::2][places] = first - np.sign(first) * from_first
-        lowered[:, 1::2][places] = second - np.sign(second) * (excess - from_first)
-        off = lowered / factor
-        off -= exact
-        off = np.square(off, out=off).sum(axis=1)
-        better = off < error
-        error[better], best[better], scale[better] = off[better], lowered[better], factor
-    return best, scale
+    places = np.nonzero(np.abs(exact[:, ::2] + exact[:, 1::2]) >= MAX_PAIR)  # for any factor
+    pairs = exact.reshape(len(rows), -1, 2)[places]
+    # The error of all other weights depends on their value alone: each value is counted once.
+    alone = rows.copy()
+    alone.reshape(len(rows), -1, 2)[places] = 0
+    bins = len(VALUES) * np.arange(len(rows)) + len(VALUES) // 2
+    counts = np.bincount((alone + bins[:, None]).ravel(), minlength=len(rows) * len(VALUES))
+    errors = [
+        counts.reshape(len(rows), -1) @ _errors(VALUES, factor)
+        + np.bincount(places[0], _errors(pairs, factor), len(rows))
+        for factor in SCALES
+    ]
+    near = np.array(errors) <= 1.0001 * np.min(errors, axis=0)  # may be equal in another order
+    best, unsure = near.argmax(axis=0), near.sum(axis=0) > 1
+    best[unsure] = np.argmin([_errors(exact[unsure], factor) for factor in SCALES], axis=0)
+    scale = SCALES[best]
+    return _lowered(exact, scale[:, None]).astype(np.int8), scale
+
+
+def _errors(weights: Tensor, factor: np.float32) -> Tensor:
+    """Return the squared error of each row with a factor."""
+    return np.square(_lowered(weights, factor) / factor - weights).sum(axis=1)
+
+
+def _lowered(weights: Tensor, factor: np.float32 | Tensor) -> Tensor:
+    """Return rows times a factor, with lower weights where neighbours would saturate."""
+    lowered = np.rint(weights * factor)
+    sums = lowered[:, ::2] + lowered[:, 1::2]  # of opposite signs they are small
+    places = np.nonzero(np.abs(sums) > MAX_PAIR)
+    first, second = (lowered[:, side::2][places] for side in (0, 1))
+    excess = np.abs(sums[places]) - MAX_PAIR
+    from_first = np.minimum(np.ceil(excess / 2), np.abs(first))
+    lowered[:, ::2][places] = first - np.sign(first) * from_first
+    lowered[:, 1::2][places] = second - np.sign(second) * (excess - from_first)
+    return lowered

@@ -252,14 +252,6 @@ class CrossEncoder(PairReader):
         return np.asarray(sigmoid(logits), np.float32) if len(logits) == 1 else softmax(logits)
 
 
-def _pair_type(name: str, task: str, network: Callable[[ModelFolder], Network]) -> ModelType:
-    @model_type(name, task=task, settings=LabelSettings, convert=keep_checkpoint)
-    def opened(folder: ModelFolder, settings: LabelSettings, loader: ModelLoader) -> CrossEncoder:
-        return CrossEncoder(folder, settings, loader, network(folder))
-
-    return opened
-
-
 PROMPT = resources.files("grice").joinpath("data/lettucedetect.j2").read_text("utf-8").strip()
 """The prompt of LettuceDetect, version 1."""
 
@@ -319,22 +311,28 @@ class TokenSpans(PairReader):
         ]
 
 
-def _span_type(name: str, network: Callable[[ModelFolder], Network]) -> ModelType:
-    @model_type(name, task="unsupported spans", settings=SpanSettings, convert=keep_checkpoint)
-    def opened(folder: ModelFolder, settings: SpanSettings, loader: ModelLoader) -> TokenSpans:
-        return TokenSpans(folder, settings, loader, network(folder))
+def _type(
+    name: str,
+    task: str,
+    network: Callable[[ModelFolder], Network],
+    reader: type[PairReader] = CrossEncoder,
+    settings: type[LabelSettings] = LabelSettings,
+) -> ModelType:
+    @model_type(name, task=task, settings=settings, convert=keep_checkpoint)
+    def opened(folder: ModelFolder, settings: LabelSettings, loader: ModelLoader) -> PairReader:
+        return reader(folder, settings, loader, network(folder))
 
     return opened
 
 
-onnx_spans = _span_type("onnx-spans", OnnxNetwork)
-transformers_spans = _span_type(
-    "transformers-spans", partial(TransformersNetwork, auto="TokenClassification")
-)
-onnx_classifier = _pair_type("onnx-classifier", "relevance", OnnxNetwork)
-onnx_nli = _pair_type("onnx-nli", "entailment", OnnxNetwork)
-transformers_classifier = _pair_type("transformers-classifier", "relevance", TransformersNetwork)
-transformers_nli = _pair_type("transformers-nli", "entailment", TransformersNetwork)
+SPANS = (TokenSpans, SpanSettings)
+onnx_classifier = _type("onnx-classifier", "relevance", OnnxNetwork)
+onnx_nli = _type("onnx-nli", "entailment", OnnxNetwork)
+onnx_spans = _type("onnx-spans", "unsupported spans", OnnxNetwork, *SPANS)
+transformers_classifier = _type("transformers-classifier", "relevance", TransformersNetwork)
+transformers_nli = _type("transformers-nli", "entailment", TransformersNetwork)
+_tagger = partial(TransformersNetwork, auto="TokenClassification")
+transformers_spans = _type("transformers-spans", "unsupported spans", _tagger, *SPANS)
 
 
 class TransformersCausalLM(WindowedLM):

@@ -22,7 +22,6 @@ from grice.models.conversion import (
     EMBEDDING,
     HEAD,
     Checkpoint,
-    desaturate,
     int8_matrices,
     quantize,
     read_checkpoint,
@@ -61,7 +60,6 @@ def coarse(weights: NDArray[np.int8]) -> tuple[NDArray[np.int8], NDArray[np.floa
 
 def coarsen(spec: ModelSpec) -> None:
     """Change the int8 matrices of a network in place."""
-    desaturate(spec)
     for weights, scales in int8_matrices(spec):
         weights[:], factors = coarse(weights)
         scales *= factors
@@ -99,7 +97,8 @@ def main() -> None:
     out.mkdir(parents=True, exist_ok=True)
     exponents = [int(digit) - MIDDLE for digit in scale]
     checkpoint = with_first_tokens(read_checkpoint(given.source), VOCABULARY)
-    spec = quantize(state_network(checkpoint, LAYERS, exponents), finish=coarsen)
+    spec = quantize(state_network(checkpoint, LAYERS, exponents))
+    coarsen(spec)
     write_network(spec, checkpoint.tokenizer, out)
     settings = {"layers": LAYERS, "scale": scale, "max_tokens": WINDOW}
     files = ("config.json", "model.bin", "tokenizer.json", "vocabulary.json")
