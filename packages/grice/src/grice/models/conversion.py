@@ -512,12 +512,13 @@ def without_saturation(rows: NDArray[np.int8]) -> tuple[NDArray[np.int8], NDArra
 
 def _errors(weights: Tensor, factor: np.float32) -> Tensor:
     """Return the squared error of each row with a factor."""
-    return np.square(_lowered(weights, factor) / factor - weights).sum(axis=1)
+    off = _lowered(weights, factor) / factor - weights
+    return np.asarray(np.square(off).sum(axis=1), np.float32)
 
 
 def _lowered(weights: Tensor, factor: np.float32 | Tensor) -> Tensor:
     """Return rows times a factor, with lower weights where neighbours would saturate."""
-    lowered = np.rint(weights * factor)
+    lowered: Tensor = np.rint(weights * factor)
     sums = lowered[:, ::2] + lowered[:, 1::2]  # of opposite signs they are small
     places = np.nonzero(np.abs(sums) > MAX_PAIR)
     first, second = (lowered[:, side::2][places] for side in (0, 1))
