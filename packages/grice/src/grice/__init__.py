@@ -24,8 +24,8 @@ if TYPE_CHECKING:
         Triple,
         Turn,
     )
-    from grice.detectors.check import check
     from grice.errors import GriceError
+    from grice.evaluation.checks import check
     from grice.readers import read
     from grice.report import score_files
     from grice.scoring import load, score
@@ -38,7 +38,7 @@ _HOMES = {
     **dict.fromkeys(("Score", "Span", "Triple", "Turn"), "data"),
     **dict.fromkeys(("load", "score"), "scoring"),
     "GriceError": "errors",
-    "check": "detectors.check",
+    "check": "evaluation.checks",
     "read": "readers",
     "score_files": "report",
 }

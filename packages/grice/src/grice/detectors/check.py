@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -12,11 +11,9 @@ from msgspec.structs import replace
 
 import grice
 from grice.data import Conversation, Finding, Json
-from grice.detectors import ALL, find_flaws
-from grice.detectors.rules import Rule, selected
+from grice.detectors import find_flaws
+from grice.detectors.rules import Rule
 from grice.errors import InputError, RecordError, os_reason, plural
-from grice.readers import read
-from grice.scoring.api import Source, conversations_of
 from grice.scoring.loaded import judged_turns
 from grice.tables import Records
 
@@ -190,56 +187,6 @@ class Known:
                 self.count += 1
             else:
                 yield finding
-
-
-def check(
-    *sources: Source,
-    select: Sequence[str] = (),
-    ignore: Sequence[str] = (),
-    min_confidence: float | None = None,
-    speakers: Collection[str] = (),
-    format: str | None = None,  # noqa: A002 - the reader's name for it
-    columns: Mapping[str, str] | None = None,
-    baseline: str | Path | Check | None = None,
-) -> Check:
-    """Return the findings in files of conversations, or in conversations.
-
-    Args:
-        sources: Paths of files in any known format, or conversations as :func:`grice.score` takes
-            them.
-        select: Codes, beginnings of codes or names of the rules to run; ``all`` is every rule.
-        ignore: The same of rules to leave out.
-        min_confidence: Least measured precision of a rule, instead of that of the default rules.
-        speakers: Check only turns of these speakers or roles; ``all`` is every speaker.
-        format: As of :func:`grice.read`.
-        columns: As of :func:`grice.read`.
-        baseline: An earlier result, or its JSON file; only new findings are returned.
-
-    Raises:
-        InputError: For an input that cannot be read, or a rule that does not exist.
-
-    >>> import grice
-    >>> talk = ["Where is my parcel?", "Dear {{name}}, it is on its way."]
-    >>> [(finding.code, finding.quotes) for finding in grice.check(talk).findings]
-    [('T105', ('{{name}}',))]
-    >>> grice.check({"messages": [{"role": "assistant", "content": "Dear {{name}},"}]})
-    1 finding in 1 reply of 1 conversation
-    conversation  turn  code  rule              severity  message
-    talk:1        0     T105  template-left-in  error     a template field is not filled in
-    """
-    old = read_baseline(baseline) if isinstance(baseline, (str, Path)) else baseline
-    rules = selected(ALL, select, ignore, min_confidence)
-    checker = Checker(rules, speakers=speakers, baseline=old)
-    with ExitStack() as stack:
-        for source in sources:
-            if isinstance(source, (str, Path)):
-                reading = stack.enter_context(read(source, format=format, columns=columns))
-                for record in reading:
-                    checker.add(record, reading.name)
-            else:
-                for talk in conversations_of(source, columns):
-                    checker.add(talk)
-    return checker.check()
 
 
 def read_baseline(path: str | Path) -> Check:

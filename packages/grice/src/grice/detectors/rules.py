@@ -92,6 +92,11 @@ class Rule(NamedTuple):
         return self.measured.precision if self.measured else None
 
     @property
+    def reads_scores(self) -> bool:
+        """Whether it reads scores, and no text."""
+        return self.detect is None and self.scan is None
+
+    @property
     def is_default(self) -> bool:
         """Whether its precision is high enough to run unless others are selected."""
         return self.passes(self.measured)
@@ -144,16 +149,19 @@ def selected(
     return tuple(left)
 
 
+def named(rules: Sequence[Rule], name: str) -> set[str]:
+    """Return the codes of the rules with a code, the beginning of one, or a name."""
+    return {
+        rule.code
+        for rule in rules
+        if name.casefold() in ("all", rule.name) or (name and rule.code.startswith(name.upper()))
+    }
+
+
 def _named(rules: Sequence[Rule], names: Sequence[str]) -> set[str]:
     codes: set[str] = set()
     for name in names:
-        found = {
-            rule.code
-            for rule in rules
-            if name.casefold() in ("all", rule.name)
-            or (name and rule.code.startswith(name.upper()))
-        }
-        if not found:
+        if not (found := named(rules, name)):
             known = [*(rule.code for rule in rules), *(rule.name for rule in rules)]
             raise InputError(f"no rule {name!r}{did_you_mean(name, known)}")
         codes |= found

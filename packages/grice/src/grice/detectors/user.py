@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING
 
 from grice.data import Span
-from grice.detectors.conversation import Flaw, beginnings, plain
+from grice.detectors.conversation import Flaw, beginnings
 from grice.detectors.rules import Rule
 
 if TYPE_CHECKING:
@@ -82,8 +82,11 @@ BAD_PARTNER = (
     r"\bbe respectful\b|\bplease (?:don['’]t|do not) use that",
     r"\byou(?: have|['’]ve)? (?:forgot(?:ten)?|ignored) (?:to|that|the|my|what)\b",
     r"\A\W*(?:oh )?come on\W+(?:you|that|this|don['’]?t|be|just)\b|\A\W*insert \w+\s*\?",
+    r"\A\W*hell+o+\W*\?\W*\?|\?\?\?+ hello\b|(?:\A|[.?!])\W*(?:is )?any(?:one|body) there\W*\Z",
+    r"\bthanks for nothing\b|\bthis (?:bot )?is (?:useless|pointless|hopeless|ridiculous|a waste)",
+    rf"\byou{_ARE} (?:useless|hopeless|(?:of )?no help)",
 )
-"""The user objects to how the bot behaves."""
+"""The user objects to how the bot behaves, or gives up."""
 OBJECTS = re.compile("|".join(PASSED_OVER + NO_ANSWER + BAD_PARTNER), re.IGNORECASE)
 CORRECTS = re.compile(
     r"\A\W*(?:no|nope)\W+(?:i(?:['’]?m| am) (?:the|an?)\b|i (?:meant?|said|asked)\b|the\b|"
@@ -108,17 +111,6 @@ ASKS_FOR_PERSON = re.compile(
     r"(?:talk|speak|call|chat)",
     re.IGNORECASE,
 )
-GAVE_UP = re.compile(
-    r"^\W*hell+o+\W*\?\W*\?|^\W*hell+o+\W+(?:is )?(?:anyone|anybody|are you)\b|"
-    r"\b(?:anyone|anybody) there\W*\Z|\bare you still there\b|\?\?\?+ hello|"
-    r"^\W*(?:(?:ok|okay|oh|just|mmm|no i['’]?m sorry)\W+)?forget (?:it|about it)\b|"
-    r"^\W*never ?mind\W*(?:$|then|i['’]?ll)|\bi(?:['’]m| am)? giv(?:e|ing) up\W*\Z|"
-    r"\bi['’]?m done (?:with (?:you|this)|talking)|\bthanks for nothing\b|"
-    r"\bthis (?:is|bot is) (?:useless|pointless|hopeless|ridiculous|a waste)|"
-    rf"\byou{_ARE} (?:useless|hopeless|(?:of )?no help)|"
-    r"\bi['’]?ll (?:just )?(?:go|try|buy|look|do it) (?:elsewhere|somewhere else|myself)",
-    re.IGNORECASE,
-)
 OBJECTING = beginnings(
     "said asked told gave wrote answer mentioned explained typed already time times ask never "
     "not reply replies response wanted wrong incorrect nonsense useless help sense sequitur "
@@ -126,20 +118,14 @@ OBJECTING = beginnings(
     "topic off english say repeating contradicting confusing mistaken stop keep read "
     "listening understand get hear deaf blind insane drunk kidding fooling talking going "
     "telling why follow excuse wtf hell heck fuck respectful use question again sure seriously "
-    "right true funny helping forgot forgotten ignored or come insert word"
+    "right true funny helping forgot forgotten ignored or come insert word hello helll there "
+    "pointless hopeless ridiculous waste nothing"
 )
 PEOPLE = beginnings(
     "human person agent representative operator supervisor manager service support care staff "
     "nurse someone somebody anyone anybody"
 )
-GIVING_UP = beginnings(
-    "anyone anybody still forget mind nevermind give giving done nothing useless pointless "
-    "hopeless ridiculous waste help elsewhere somewhere myself hello helll"
-)
 """Every match contains one of these; a text without them is skipped."""
-MORE = re.compile(r"\b(?:else|more|other|another|next|again|alternatives?)\b", re.IGNORECASE)
-OPENING = re.compile(r"\A(?:(?:so|but|and|ok|okay|no|yes|well|sure|hi|hello|hey|please|oh)\b\W*)+")
-FEWEST_WORDS = 3  # of a question that is asked again
 BREAK = re.compile(r"[.!?…]+(?=\s|\Z)|\n")
 LONG = 200  # characters of a turn; longer ones match by chance
 
@@ -156,29 +142,6 @@ def complains_after(reply: Reply) -> Flaw | None:
 def asks_for_person_after(reply: Reply) -> Flaw | None:
     """Find a user who asks for a person in the next turn."""
     return _after(reply, ASKS_FOR_PERSON, PEOPLE, "the user asks for a person")
-
-
-def gives_up_after(reply: Reply) -> Flaw | None:
-    """Find a user who gives up, or asks whether anyone is there."""
-    return _after(reply, GAVE_UP, GIVING_UP, "the user gives up")
-
-
-def asks_again_after(reply: Reply) -> Flaw | None:
-    """Find a user who asks the same question as before the reply, in the same words."""
-    after, before = reply.next_of_user, reply.last_of_other
-    if after is None or before is None:
-        return None
-    texts = [reply.talk.turns[turn].text for turn in (before, after)]
-    if "?" not in "".join(texts) or len(texts[1]) > LONG:
-        return None
-    first, second = map(plain, texts)
-    if first[-3:] != second[-3:] or MORE.search(second):
-        return None
-    second = OPENING.sub("", second)
-    if second.count(" ") < FEWEST_WORDS - 1 or not first.endswith(second):
-        return None
-    places = (Span(after, 0, len(texts[1])), Span(before, 0, len(texts[0])))
-    return Flaw("the user asks the same again", (), places)
 
 
 def _after(
@@ -218,8 +181,6 @@ def _in_capitals(text: str) -> bool:
 
 RULES = (
     Rule("U501", "user-objects", "the user objects", complains_after, severity="note"),
-    Rule("U502", "user-asks-again", "the user asks again", asks_again_after, severity="note"),
     Rule("U503", "asks-for-person", "the user asks for a person", asks_for_person_after,
          severity="note"),
-    Rule("U504", "user-gives-up", "the user gives up", gives_up_after, severity="note"),
 )  # fmt: skip

@@ -352,16 +352,22 @@ class Ranker:
         self._used: Counter[str] = Counter()
 
     def add(
-        self, talk: Conversation | None, scores: Sequence[Score], file: str | None = None
+        self,
+        talk: Conversation | RecordError | None,
+        scores: Sequence[Score],
+        file: str | None = None,
     ) -> Sequence[Finding]:
         """Take all scores of a conversation, with its texts if they are known, and its file.
 
-        Returns its findings, which the ``checker`` counts.
+        Returns its findings, which the ``checker`` counts, as it does a record without scores that
+        could not be read.
         """
+        if isinstance(talk, RecordError):
+            return self.checker.add(talk)
         by_turn = by_turn_of(scores)
         if talk is not None and self._speakers is not None:
             by_turn = {turn: {} for turn in judged_turns(talk, self._speakers)} | by_turn
-        if not by_turn:
+        if not by_turn and self._speakers is None:
             return ()
         self._run |= {score.metric: score.signature for score in scores}
         if scores:
@@ -370,7 +376,7 @@ class Ranker:
         if self._reference:
             stated = QUALITY in self._run
             parts = self._reference.parts if stated else self._reference.known(self._run)
-        if talk is not None and (turn := max(by_turn, default=0)) >= len(talk.turns):
+        if talk is not None and (turn := max(by_turn, default=-1)) >= len(talk.turns):
             raise InputError(
                 f"conversation {talk.id!r} has {plural(len(talk.turns), 'turn')}, and a score "
                 f"is of turn {turn}: give the file that was scored"
@@ -453,22 +459,12 @@ class Ranker:
             self._old.count,
         )
 
-    def check(
-        self,
-        ranking: Ranking | None = None,
-        problems: Sequence[RecordError] = (),
-        limit: int | None = None,
-    ) -> Check:
+    def check(self, ranking: Ranking | None = None, limit: int | None = None) -> Check:
         """Return the findings, so many at most, or those in the order of a ranking.
 
         The findings of the rules are all counted.
         """
-        checked = replace(
-            self.checker.check(limit),
-            known=self._old.count,
-            skipped=len(problems),
-            problems=tuple(map(str, problems[:FEWEST])),
-        )
+        checked = replace(self.checker.check(limit), known=self._old.count)
         if ranking is None:
             return checked
         findings = [finding for item in ranking.items for finding in item.findings]
@@ -523,8 +519,7 @@ def rank(scores: str, files: Sequence[str | Path] = (), *, top: int = TOP) -> Ra
     ranker = Ranker(top)
     alone = by_conversation(score for _, score in read_scores(scores))
     for talk, group in joined(scores, files) if files else ((None, group) for group in alone):
-        if not isinstance(talk, RecordError):
-            ranker.add(talk, group)
+        ranker.add(talk, group)
     ranking = ranker.ranking()
     check_ranked(ranking, scores)
     return ranking

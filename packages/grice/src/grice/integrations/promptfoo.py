@@ -15,8 +15,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from grice.detectors.check import check
 from grice.errors import GriceError
+from grice.evaluation.checks import check
 from grice.integrations.evaluator import METRICS, Evaluation, Evaluator
 from grice.readers import from_messages
 from grice.report.findings import explained

@@ -30,7 +30,6 @@ from grice.tables import Lines, Table, View
 if TYPE_CHECKING:
     from grice.data import Finding
     from grice.detectors.check import Check, Checker
-    from grice.detectors.rules import Rule
     from grice.evaluation.groups import FlawedReply, Group
     from grice.evaluation.ranking import RankedReply, Ranker, Ranking
 
@@ -84,11 +83,10 @@ def check(
     """
     from msgspec.structs import asdict
 
-    from grice.detectors import ALL
     from grice.detectors.check import Checker, read_baseline
-    from grice.detectors.rules import selected
+    from grice.evaluation.checks import rules_for
     from grice.report import findings
-    from grice.scoring.api import SMALL, default_preset
+    from grice.scoring.api import default_preset
 
     if json and format_ not in ("text", "json"):
         raise InputError(f"--json and --format {format_}: give one of them")
@@ -96,35 +94,29 @@ def check(
         raise InputError("--scores needs --rank")
     if models is not None and scores is not None:
         raise InputError("--models and --scores: give one of them")
-    by_score = _scored_rules(models, rank, select)
-    rules = selected((*ALL, *by_score), select, ignore, min_confidence)
+    rules = rules_for(None if rank else models, select, ignore, min_confidence)
+    by_score = any(rule.reads_scores for rule in rules)
     old = read_baseline(baseline) if baseline is not None else None
     reading = Input(format=input_format, column=column)
     ranking: Ranking | None = None
     flawed: list[FlawedReply] = []
-    if rank:
+    if rank or by_score:
         from grice.evaluation.ranking import TOP, Ranker
 
-        ranker = Ranker(limit or TOP, rules=rules, speakers=speaker, baseline=old)
         preset = models or default_preset()
-        problems = _rank(ranker, files, reading, speaker, preset, scores)
-        ranking = ranker.ranking()
-        result = ranker.check(ranking, problems)
-        flawed = [item.flawed for item in ranking.items] if group else []
-    elif models and any(rule in by_score for rule in rules):
-        from grice.evaluation.ranking import Ranker
-
-        ranker, preset = Ranker(rules=rules, speakers=speaker, baseline=old), models
-        problems = _rank(ranker, files, reading, speaker, preset, None, flawed)
-        result = ranker.check(None, problems, limit)
-        flawed = flawed if group else []
+        ranker = Ranker(limit or TOP, rules=rules, speakers=speaker, baseline=old)
+        _rank(ranker, files, reading, speaker, preset, scores, None if rank else flawed)
+        ranking = ranker.ranking() if rank else None
+        result = ranker.check(ranking, limit)
+        if ranking:
+            flawed = [item.flawed for item in ranking.items]
+            suggest_larger(preset)
     else:
         if models:
             note(
                 f"with {models}, no rule that reads scores is precise enough to run by default: "
-                f"--select {','.join(rule.code for rule in by_score)}"
+                "--select D31 runs them all"
             )
-        preset = SMALL
         checker = Checker(rules, speakers=speaker, baseline=old)
         _check(checker, files, reading, flawed if group else None)
         result = checker.check(limit)
@@ -141,10 +133,8 @@ def check(
         return Output([], [], UNUSABLE)
     found = ranking.flawed if ranking else result.count
     status = UNMET if found else PARTIAL if result.skipped else DONE
-    if ranking:
-        suggest_larger(preset)
     form = "json" if json else format_
-    groups = _groups(flawed)
+    groups = _groups(flawed) if group else ()
     if ranking and form == "json":
         write_rows(ranking.items, output)
         return Output([], [], status)
@@ -156,26 +146,6 @@ def check(
         return Output([result], chain(view, _groups_view(groups)), status)
     write_text(findings.FORMS[form](result), output)
     return Output([], [], status)
-
-
-def _scored_rules(models: str | None, rank: bool, select: Names) -> tuple[Rule, ...]:  # noqa: FBT001 - an option
-    """Return the rules that read scores by a preset, if replies are not ranked."""
-    from grice.detectors import ALL
-    from grice.detectors.scored import SCORED_RULES
-
-    if models and not rank:
-        from grice.evaluation.ranking import scored_rules
-
-        return scored_rules(models)
-    for name in select:
-        code = name.upper()
-        known = any(rule.code.startswith(code) or name == rule.name for rule in ALL)
-        if not known and any(
-            rule.code.startswith(code) or name == rule.name for rule in SCORED_RULES
-        ):
-            hint = "--rank lists its findings" if rank else "give --models small, medium or large"
-            raise InputError(f"{name} reads scores: {hint}")
-    return ()
 
 
 def _check(
@@ -206,8 +176,8 @@ def _rank(
     preset: str,
     scores: str | None,
     flawed: list[FlawedReply] | None = None,
-) -> list[RecordError]:
-    """Give a ranker all conversations with their scores; return the records without.
+) -> None:
+    """Give a ranker all records, the conversations with their scores.
 
     Keep the replies with findings if there is a list for them.
     """
@@ -219,7 +189,6 @@ def _rank(
 
     failed, first = 0, ""
     file = None
-    problems = []
     with ExitStack() as stack:
         if scores is None:
             readings = [stack.enter_context(each) for each in opened(files, reading)]
@@ -233,19 +202,15 @@ def _rank(
             pairs = joined(scores, files, format=reading.format, columns=columns)
         advance = stack.enter_context(tracking("conversations", None, part))
         for talk, group in pairs:
-            if isinstance(talk, RecordError):
-                problems.append(talk)
-            else:
-                broken = [score.reason for score in group if score.status == "failed"]
-                first = first or next(filter(None, broken), "")
-                failed += len(broken)
-                found = ranker.add(talk, group, file)
-                if flawed is not None:
-                    flawed += flawed_replies(talk, found, str(talk.meta.get("file") or file))
+            broken = [score.reason for score in group if score.status == "failed"]
+            first = first or next(filter(None, broken), "")
+            failed += len(broken)
+            found = ranker.add(talk, group, file)
+            if flawed is not None and not isinstance(talk, RecordError):
+                flawed += flawed_replies(talk, found, str(talk.meta.get("file") or file))
             advance(1)
     if failed:
         warn(f"{plural(failed, 'score')} failed and count for nothing, the first: {first}")
-    return problems
 
 
 def _view(result: Check) -> View:
