@@ -24,7 +24,7 @@ STOCK = re.compile(
 AGAIN = re.compile(
     r"\b(?:again|repeat|what did you (?:say|ask)|say that|pardon|sorry\?|remind me|once more|"
     r"another|more|one more|same|what was|come again|didn['’]?t (?:hear|catch))\b|^\W*(?:what|"
-    r"huh)\W*$",
+    r"huh)\W*$|^\W*sorry\b[^.!?\n]{0,20}\?",
     re.IGNORECASE,
 )
 ASKS_TO_REPEAT = re.compile(

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from grice.detectors.conversation import Flaw, Reply
-from grice.text.language import ENGLISH, language_of, scripts, words_in
+from grice.text.language import ENGLISH, LANGUAGES, language_of, scripts, words_in
 from grice.text.language import READ as LANGUAGE_READ
 from grice.text.tokens import SHORT_FORMS
 
@@ -127,17 +127,21 @@ def _of_others(reply: Reply) -> Tongue | None:
 def _common(turns: Iterable[tuple[int, str]]) -> tuple[int, Tongue] | None:
     """Return the one script and language of turns, and where it is certain first."""
     certain: dict[Tongue, int] = {}
-    texts = []
+    texts, short_english = [], []
     written: set[str | None] = set()
     for index, text in turns:
         tongue = tongue_of(text)
         if tongue is not None and (tongue.language or tongue.script != "Latin"):
             certain.setdefault(tongue, index)
+        elif _only_english(text):
+            short_english.append(index)
         written.add(_script_of_short(text))
         texts.append(text)
     if Tongue("Kana", None) in certain:
         written.discard("Han")
         certain.pop(Tongue("Han", None), None)
+    if not certain and short_english:
+        certain = {Tongue("Latin", "English"): short_english[0]}
     if len(certain) != 1 or len(written - {None}) != 1:
         return None
     [(tongue, first)] = certain.items()
@@ -150,6 +154,12 @@ def _english(text: str, tongue: Tongue) -> bool:
     """Return whether a text that names no language is rather English than another one."""
     words = set(SHORT_FORMS.findall(text[:LANGUAGE_READ].lower()))
     return len(words & ENGLISH) > 1 and not words_in(text, str(tongue.language))
+
+
+def _only_english(text: str) -> bool:
+    """Return whether a short text has common words of English, and none of another language."""
+    words = set(SHORT_FORMS.findall(text[:LANGUAGE_READ].lower()))
+    return len(words & ENGLISH) > 2 and words.isdisjoint(LANGUAGES)
 
 
 def _script_of_short(text: str) -> str | None:

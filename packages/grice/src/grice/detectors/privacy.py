@@ -57,6 +57,12 @@ ASKED = re.compile(
     re.IGNORECASE,
 )
 """A request for a number that belongs to nobody, or for the password of guests."""
+PAYEE = re.compile(
+    r"\b(?:which|what) (?:bank )?(?:account|iban)\b[^.?!\n]{0,30}\b(?:pay|transfer|wire|send)\b"
+    r"|\bwhere (?:do|should|can) (?:i|we) (?:pay|transfer|send)\b|\byour (?:iban|bank details)\b",
+    re.IGNORECASE,
+)
+"""A question to which account of the business to pay."""
 MIXED = re.compile(r"(?=.{0,40}\d)(?=.{0,40}[A-Za-z])[^*<>{}\[\]…]+")
 
 
@@ -95,6 +101,8 @@ def _is_card(digits: str) -> bool:
 
 def iban_in(reply: Reply) -> Flaw | None:
     """Find a bank account number with right check digits (ISO 13616)."""
+    if reply.has_digits and reply.asked_for(PAYEE):
+        return None
     spans = []
     for match in IBAN.finditer(reply.text) if reply.has_digits else ():
         groups = match[0].split(" ")

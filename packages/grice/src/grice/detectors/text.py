@@ -70,8 +70,11 @@ FILLED = re.compile(
     r"\{\{[^{}\n]{1,60}\}\}|\{%[^%{}\n]{1,100}%\}|(?<![\w$\\])[#$]\{[A-Za-z_][\w.]{0,40}\}"
     r"|(?<![\w$\\{}])\{[a-z]{1,20}(?:_[a-z0-9]{1,20}){1,4}\}(?![\w}])"
     r"|(?<![\w%])%\(\w{1,40}\)s|(?<![\w%])%s(?!\w)|\[object Object\]"
+    r"|(?<!is )\b(?:undefined|null|NaN)\b[^.?!\n]{1,20}\b(?:undefined|null|NaN)\b"
+    r"|\b(?:[Hh]ello|[Hh]i|[Dd]ear|[Oo]n|[Oo]rder|between|from|for|until) #?undefined\b"
 )
-"""A field of a template language, whatever its name."""
+"""A field of a template language, whatever its name, or a value that is missing in it."""
+FIELD_SIGNS = ("{", "[", "<", "%", "undefined", "null", "NaN")
 FIELD = re.compile(
     r"(?<![\w\\${}\])])\{([A-Za-z][\w .'’/-]{0,40})\}(?![\w}])"
     r"|(?<![\w\])!])\[([A-Za-z][\w .,:#'’/-]{0,60})\](?![\[(:\w])"
@@ -135,7 +138,7 @@ COMMANDS = re.compile(r"(?:\A|[\s\"'(])(?:sudo|chmod|chown|mkdir|kill|apt(?:-get
 
 def template_in(reply: Reply) -> Flaw | None:
     """Find fields of a template that were not filled in."""
-    if not any(sign in reply.text for sign in "{[<%"):
+    if not any(sign in reply.text for sign in FIELD_SIGNS):
         return None
     prose = reply.prose
     places = [match.span() for match in FILLED.finditer(prose)]
