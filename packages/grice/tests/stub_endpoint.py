@@ -115,8 +115,9 @@ class _Handler(BaseHTTPRequestHandler):
             return self._send(int(status), json.dumps(error), headers)
         if fault == "redirect":
             return self._send(307, "", {"Location": f"{self.server.elsewhere}/chat/completions"})
-        if fault == "no schema" and "response_format" in request:
-            return self._send(400, '{"error": {"message": "unknown field response_format"}}')
+        if fault.startswith("no ") and (field := fault[3:]) in request:
+            error = ["Bad Request", "max_completion_tokens instead"][field == "max_tokens"]
+            return self._send(400, json.dumps({"error": error}))
         if fault == "bomb":
             return self._send(200, BOMB, {"Content-Encoding": "deflate"})
         if fault == "flood":
@@ -129,7 +130,7 @@ class _Handler(BaseHTTPRequestHandler):
             return None
         if fault == "slow":
             time.sleep(1.5)
-        longest = request["max_tokens"]
+        longest = request.get("max_tokens") or request["max_completion_tokens"]
         if fault == "short context" and longest > REASONING // 2:
             return self._send(400, '{"error": {"message": "max_tokens is too large"}}')
         data = json.loads(request["messages"][-1]["content"])
@@ -148,7 +149,7 @@ class _Handler(BaseHTTPRequestHandler):
         reason = "length" if is_cut else "stop"
         message = {"message": {"role": "assistant", "content": text}, "finish_reason": reason}
         choices = [message] * {"two answers": 2, "no answer": 0}.get(fault, 1)
-        usage = {"prompt_tokens": 100, "completion_tokens": 20}
+        usage = {"prompt_tokens": 100, "completion_tokens": 2.5 if fault == "odd usage" else 20}
         body = json.dumps({"choices": choices, "usage": usage})
         return self._send(200, body[: len(body) // 2] if fault == "truncated" else body)
 

@@ -39,6 +39,7 @@ class Records:
 
     __slots__ = ()
     SHOWN: ClassVar[tuple[str, ...]]  # columns that are printed
+    FURTHER: ClassVar[tuple[str, ...]]  # other columns; the last one holds tuples of texts
     MOST, LONGEST = 20, 60  # rows that are printed, and characters of a cell
 
     def summary(self) -> str:
@@ -46,20 +47,29 @@ class Records:
         raise NotImplementedError
 
     def to_rows(self) -> list[dict[str, Json]]:
-        """Return a flat record of each score or finding."""
-        raise NotImplementedError
+        """Return a flat record of each score or finding, its flags or quotes joined by blanks."""
+        *names, texts = *self.SHOWN, *self.FURTHER
+        items: Iterable[Any] = iter(self)  # type: ignore[call-overload]  # of the subclass
+        return [
+            {name: getattr(item, name) for name in names} | {texts: " ".join(getattr(item, texts))}
+            for item in items
+        ]
 
     def to_frame(self) -> Any:  # noqa: ANN401 - of a library that may not be installed
-        """Return :meth:`to_rows` as a data frame of pandas, else of polars.
+        """Return :meth:`to_rows` as a data frame of pandas, else of polars; ``turn`` is Int64.
 
         Raises:
             InputError: If neither is installed.
         """
+        rows = self.to_rows()
+        columns = {name: [row[name] for row in rows] for name in (*self.SHOWN, *self.FURTHER)}
         for library in ("pandas", "polars"):
             try:
-                return import_module(library).DataFrame(self.to_rows())
+                frame = import_module(library).DataFrame(columns)
             except ImportError:
                 continue
+            # Without this, pandas has turns as floats where a score has none.
+            return frame.astype({"turn": "Int64"}) if library == "pandas" else frame
         raise InputError("a data frame needs pandas or polars: pip install pandas")
 
     def _printed(self) -> tuple[list[list[str]], str]:

@@ -125,13 +125,14 @@ def fragile(tmp_path):
 def test_failed_items_are_told_from_a_failed_run(chat, tmp_path, fragile, capsys):
     out = tmp_path / "out.jsonl"
     assert main(["score", str(chat), *fragile, "-o", str(out)]) == 4
-    scores = scores_in(out.read_text())
-    assert Counter(score["status"] for score in scores) == {"ok": 9, "failed": 1}
+    statuses = Counter(score["status"] for score in scores_in(out.read_text()))
+    assert statuses == {"ok": 9, "failed": 1}
     shown = capsys.readouterr().err
-    assert "fragile: 1 of 5 scores failed" in shown
-    assert "t1 #1: RuntimeError: moon in 'The moon" in shown
+    assert "1 of 5 scores failed; the first: t1 #1: RuntimeError: moon in 'The moon" in shown
     assert main(["score", str(chat), *fragile, "--fragile-word", "not there"]) == 0
-    assert main(["score", str(tmp_path / "nowhere.jsonl"), *fragile]) == 2
+    assert main(["explain", "Hello.", "The moon is up.", *fragile]) == 4
+    assert "RuntimeError: moon in 'The moon is up.'" in capsys.readouterr().out
+    assert main(["explain", "Hello.", "The moon is up.", *fragile[:2], "-m", "fragile"]) == 2
 
 
 def test_the_commonest_reason_of_failures_is_told(tmp_path, chat, capsys):
@@ -143,13 +144,6 @@ def test_the_commonest_reason_of_failures_is_told(tmp_path, chat, capsys):
     assert "5 of 5 scores failed, most often (3): no answer; the first: " in shown.err
     (metric,) = json.loads(shown.out)["metrics"]
     assert metric["reasons"]["failed"] == {"reason": "no answer", "count": 3}
-
-
-def test_explaining_a_reply_tells_whether_it_failed(fragile, capsys):
-    assert main(["explain", "Hello.", "The moon is up.", *fragile]) == 4
-    assert "RuntimeError: moon in 'The moon is up.'" in capsys.readouterr().out
-    assert main(["explain", "Hello.", "The moon is up.", *fragile[:2], "-m", "fragile"]) == 2
-    assert main(["explain", "Hello.", "The sun is up.", *fragile]) == 0
 
 
 def test_every_exit_status_is_in_the_help_and_the_docs(capsys):

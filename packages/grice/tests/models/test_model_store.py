@@ -355,14 +355,6 @@ def test_parts_and_files_of_a_repository(mirror, models, tmp_path, monkeypatch, 
     assert all(part in made_of(models, "parts") for part in parts)
 
 
-def test_a_model_folder_is_copied_and_scores(relevance, chat, capsys):
-    assert open_folder(relevance).digest == open_folder("relevance").digest
-    assert score(chat) == 0
-    shipped = capsys.readouterr().out
-    assert score(chat, "--relevance-model", "model:mine") == 0
-    assert capsys.readouterr().out == shipped
-
-
 def test_a_copy_is_whole_or_no_model(models, tmp_path, monkeypatch, capsys):
     (tmp_path / "own/deep/down").mkdir(parents=True)
     (tmp_path / "own/deep/down/words.txt").write_text("a")
@@ -468,6 +460,7 @@ def test_models_are_found_in_either_cache(relevance, models, tmp_path, monkeypat
     shutil.copytree(shipped_models()["relevance"], snapshot)
     assert find_folder(REFERENCE).path == snapshot
     assert find_folder("model:mine").path == relevance
+    assert open_folder(relevance).digest == open_folder("relevance").digest
     monkeypatch.delenv("GRICE_MODELS")
     monkeypatch.setenv("GRICE_CACHE", str(models.parent / "cache"))
     assert add(relevance, "--name", "mine") == 0

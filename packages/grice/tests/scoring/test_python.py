@@ -79,6 +79,14 @@ def test_a_data_frame_is_read_as_a_file_with_its_columns_and_a_path_as_its_file(
     assert [score.value for score in scores] == [2.0]
     if library == "pandas":
         assert list(scores.to_frame()["metric"]) == ["turn_count"]
+        named = make(rows | texts).set_index("ticket")
+        both = grice.score(named, "log_length", "turn_count").to_frame()
+        assert (list(both["conversation"])[-1], str(both["turn"].dtype)) == ("8", "Int64")
+        assert list(grice.check(["Hi", "Hello."]).to_frame())[:3] == [
+            "conversation",
+            "turn",
+            "code",
+        ]
     body = make(rows | {"body": ["a", "b c d", "e"]})
     assert len(grice.score(body, "log_length", columns={"text": "body"})) == 2
     with pytest.raises(InputError, match=r"the columns of this table are .*body.*columns="):

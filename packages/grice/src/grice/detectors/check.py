@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 import grice
-from grice.data import Conversation, Finding, Json
+from grice.data import Conversation, Finding
 from grice.detectors import find_flaws
 from grice.detectors.rules import Rule
 from grice.errors import InputError, RecordError, os_reason, plural
@@ -62,6 +62,7 @@ class Check(Records, msgspec.Struct, frozen=True):
     flawed: int = 0
 
     SHOWN = ("conversation", "turn", "code", "rule", "severity", "message")
+    FURTHER = ("confidence", "file", "quotes")
 
     def __iter__(self) -> Iterator[Finding]:
         return iter(self.findings)
@@ -71,15 +72,6 @@ class Check(Records, msgspec.Struct, frozen=True):
         found = plural(self.count, "finding") if self.count else "no findings"
         replies = plural(self.replies, "reply", "replies")
         return f"{found} in {replies} of {plural(self.conversations, 'conversation')}"
-
-    def to_rows(self) -> list[dict[str, Json]]:
-        """Return a flat record of each listed finding, its quotes joined by blanks."""
-        columns = (*self.SHOWN, "confidence", "file")
-        return [
-            {name: getattr(finding, name) for name in columns}
-            | {"quotes": " ".join(finding.quotes)}
-            for finding in self.findings
-        ]
 
     @property
     def count(self) -> int:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from json import JSONDecoder
-from typing import Any, Generic, NamedTuple, NoReturn, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 
@@ -110,7 +110,7 @@ class RecordReader(Generic[Record]):
 
 def _objects(text: str, begin: int = 0) -> list[_Object]:
     """Return the JSON objects of a text; of nested ones the outermost."""
-    decoder = JSONDecoder(object_pairs_hook=list, parse_constant=_refuse)
+    decoder = JSONDecoder(object_pairs_hook=list, parse_constant=str)
     objects, place, broken = [], begin, 0
     while found := _OBJECT.search(text, place):
         try:
@@ -122,10 +122,6 @@ def _objects(text: str, begin: int = 0) -> list[_Object]:
             fields, place = None, found.start() + 1
         objects.append(_Object(found.start(), place, fields))
     return objects
-
-
-def _refuse(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no JSON")
 
 
 def _after_reasoning(text: str) -> tuple[int, int]:
@@ -153,6 +149,17 @@ def _key(record: object) -> tuple[str, ...]:
     """Return a record without differences of blanks and capitals, as in a quotation."""
     values: dict[str, Json] = msgspec.to_builtins(record)
     return tuple(" ".join(str(value).split()).casefold() for value in values.values())
+
+
+def error_message(content: bytes) -> str:
+    """Return the message of a server's error, out of its JSON if it has one."""
+    text = content.decode("utf-8", "replace")
+    with suppress(msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        found = msgspec.json.decode(content)
+        while isinstance(found, dict):
+            found = next((found[x] for x in ("error", "message", "detail") if x in found), text)
+        text = found if isinstance(found, str) else text
+    return shortened(without_keys(" ".join(text.split())).rstrip("."), 300)
 
 
 def utf8(text: str) -> str:

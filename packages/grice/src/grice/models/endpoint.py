@@ -18,12 +18,11 @@ from typing import Annotated, Literal, TypeAlias, TypeVar
 from urllib.parse import urlsplit
 
 import msgspec
-from msgspec import structs
 
 from grice.data import Json
 from grice.errors import KEYS, ModelError, StoppedError, plural, shortened, without_keys
 from grice.models.cache import cache_key
-from grice.models.chat_records import RecordReader, UnreadableError, utf8
+from grice.models.chat_records import RecordReader, UnreadableError, error_message, utf8
 from grice.models.folder import Card, ModelFolder
 from grice.models.loader import ModelLoader, Settings, model_type
 from grice.models.protocols import ChatRequest, Unanswered
@@ -44,6 +43,7 @@ FATAL = {
 }
 """Advice by status for errors that every request would have."""
 MAX_BYTES = 1 << 22  # bytes of an answer that are read, unpacked
+LONGEST_WAIT = 300  # seconds that a busy server may ask for; if it asks for more, the run ends
 PATIENCE = 10  # time for a whole answer, in timeouts
 MAX_MISSES = 16  # unreadable answers in a row, repeated requests too, after which the run ends
 QUOTED, SHOWN = 200, 80
@@ -51,10 +51,10 @@ QUOTED, SHOWN = 200, 80
 PER_MESSAGE, CHARACTERS, LIKELY_ANSWER = 8, 4, 80
 """For a dry run: tokens of a message beside its text, characters of a token, and tokens of an
 answer."""
-SCHEMA_WORDS = ("response_format", "json_schema")
-"""Words in the error of a server without support for schemas."""
 LENGTH_WORDS = ("max_tokens", "max_completion_tokens", "completion tokens", "context length")
 """Words in the error of a server with a lower token limit."""
+LIMIT_NAME = "max_completion_tokens"
+"""Name of the limit of tokens for models that take it instead of ``max_tokens``."""
 REASONING = 4096
 """Most tokens of an answer, once one was cut at its limit: a model that reasons needs them."""
 SEED_STEP = 1_000_003
@@ -166,14 +166,9 @@ class _Choice(msgspec.Struct):
     finish_reason: str | None = None
 
 
-class _Tokens(msgspec.Struct):
-    prompt_tokens: int
-    completion_tokens: int = 0
-
-
 class _Completion(msgspec.Struct):
     choices: Annotated[list[_Choice], msgspec.Meta(min_length=1, max_length=1)]
-    usage: _Tokens | None = None
+    usage: Json = None  # some servers state parts of it only
 
 
 class EndpointSettings(Settings, frozen=True):
@@ -219,6 +214,7 @@ class EndpointChat:
         self._closed_until = 0.0
         self._missed = 0
         self._supports_schema = self._may_reason = True
+        self._limit_name = "max_tokens"
         self._min_tokens = 0
         self._planned: set[bytes] = set()
 
@@ -329,7 +325,7 @@ class EndpointChat:
             ],
             "temperature": request.temperature,
             "seed": request.seed + SEED_STEP * repeated,
-            "max_tokens": max_tokens,
+            self._limit_name: max_tokens,
         }
         if self._supports_schema:
             body["response_format"] = {
@@ -360,15 +356,23 @@ class EndpointChat:
             raise _FailedError(f"connection broken: {type(error).__name__}", "busy") from None
         if answer.status_code == 200:
             return bytes(content[:MAX_BYTES])
-        status = f"HTTP {answer.status_code}"
+        message, status = error_message(bytes(content[:MAX_BYTES])), f"HTTP {answer.status_code}"
         if answer.status_code in BUSY:
             stated = answer.headers.get("Retry-After", "").strip()
-            raise _FailedError(status, "busy", wait=float(stated) if stated.isdecimal() else None)
-        text = content[:MAX_BYTES].decode("utf-8", "replace")
-        message = shortened(without_keys(" ".join(text.split())), 300)
-        if advice := FATAL.get(answer.status_code):
-            raise StoppedError(f"{self._url}: {status}: {message or advice}; {advice}")
-        raise _FailedError(f"{status}: {message}".rstrip(": "), "refused")
+            wait = float(stated) if stated.isdecimal() else None
+            if wait and wait > LONGEST_WAIT:
+                raise self._stopped(f"{status}: {message}: it asks to wait {int(wait):,} seconds")
+            raise _FailedError(status, "busy", message, wait)
+        status = f"{status}: {message}".removesuffix(": ")
+        advice = FATAL.get(answer.status_code)
+        if place := answer.headers.get("Location"):
+            place = without_keys(place.removesuffix("/chat/completions"))
+            advice = f"it redirects to {shortened(place)!r}; name that address if you trust it"
+        elif "'temperature'" in message:
+            advice = "give --METRIC-temperature, such as --judge-relevance-temperature 1"
+        if advice:
+            raise StoppedError(f"{self._url}: {status}; {advice}")
+        raise _FailedError(status, "refused")
 
     def _parse(
         self, content: bytes, request: ChatRequest, reader: RecordReader[Record], max_tokens: int
@@ -378,14 +382,16 @@ class EndpointChat:
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             text = without_keys(content.decode("utf-8", "replace"))
             raise _FailedError("the server sent no whole completion", "unusable", text) from None
-        if completion.usage:
-            self._counter.add(self._usage, **structs.asdict(completion.usage))
+        stated = completion.usage if isinstance(completion.usage, dict) else {}
+        tokens = {name: stated.get(name) for name in ("prompt_tokens", "completion_tokens")}
+        self._counter.add(self._usage, **{k: v for k, v in tokens.items() if isinstance(v, int)})
         choice = completion.choices[0]
         text, is_cut = choice.message.content or "", choice.finish_reason == "length"
         try:
             return reader.read(text, _judged_texts(request), is_cut=is_cut)
         except UnreadableError as error:
             problem = f"not the JSON that was asked for: {without_keys(str(error))}"
+            problem = problem if text.strip() else "an empty answer"
             if is_cut:
                 problem = f"the answer was cut at its longest, {max_tokens:,} tokens"
                 self._min_tokens = REASONING if self._may_reason else 0
@@ -393,10 +399,15 @@ class EndpointChat:
 
     def _adapt(self, reason: str, body: Mapping[str, Json], *, is_longer: bool) -> bool:
         """Return whether a refused request is worth a try in another form."""
-        if "response_format" in body and any(word in reason for word in SCHEMA_WORDS):
+        if LIMIT_NAME not in body and LIMIT_NAME in reason and "instead" in reason:
+            self._limit_name = LIMIT_NAME
+            return True
+        is_long = any(word in reason for word in LENGTH_WORDS)
+        is_unknown = not (self._supports_schema and self._usage.answered)
+        if "response_format" in body and is_unknown and not is_long:
             self._supports_schema = False  # the prompt still describes the form
             return True
-        if is_longer and any(word in reason for word in LENGTH_WORDS):
+        if is_longer and is_long:
             self._may_reason, self._min_tokens = False, 0
             return True
         return False
@@ -420,17 +431,17 @@ class EndpointChat:
             raise _EndedError
 
     def _give_up(self, error: _FailedError, times: int) -> Unanswered:
-        if error.kind == "busy":
+        is_long = any(word in str(error) for word in LENGTH_WORDS)
+        if error.kind in ("busy", "refused") and not is_long:
             self._miss(error)
         self._counter.add(self._usage, unanswered=str(error))
-        if error.kind == "refused":
-            return Unanswered(f"{self._shown}: {error}")
         if error.kind == "unreachable":
             raise self._stopped(
                 f"it cannot be reached ({error}); start it, or give another address"
             )
         shown = f" ({shortened(repr(error.text), SHOWN)})" if error.text else ""
-        return Unanswered(f"{self._shown}: {error}{shown}, {times} times")
+        often = "" if error.kind == "refused" else f", {times} times"
+        return Unanswered(f"{self._shown}: {error}{shown}{often}")
 
     def _miss(self, error: _FailedError) -> None:
         """Count an answer that cannot be used; the run ends at :data:`MAX_MISSES` in a row."""
@@ -442,9 +453,10 @@ class EndpointChat:
         problem = (
             f"{MAX_MISSES} requests in a row to {self._model!r} had no usable answer ({error})"
         )
+        if error.text:
+            problem += f"; received last: {error.text[:QUOTED]!r}"
         if error.kind == "unusable":
-            received = f"received last: {error.text[:QUOTED]!r}" if error.text else "it was empty"
-            problem += f"; {received}; name a model that follows instructions and answers with JSON"
+            problem += "; name a model that follows instructions and answers with JSON"
         raise self._stopped(problem)
 
     def _stopped(self, problem: str) -> StoppedError:
@@ -483,14 +495,13 @@ def openai_model(place: str) -> ModelFolder:
     except ValueError:
         host = False
     is_address = host and parts.scheme in ("http", "https") and "://" not in model
-    if not at or not model or not is_address or parts.query or parts.fragment:
+    is_name = model and model.isprintable() and "|" not in model and url.isprintable()
+    if not at or not is_name or not is_address or parts.query or parts.fragment:
         raise ModelError(
-            f"openai:{place}: a model of an endpoint is openai:MODEL@URL, such as "
-            f"openai:qwen2.5@http://localhost:8000/v1, with the key in {KEY}"
+            f"openai:{place!r}: a model of an endpoint is openai:MODEL@URL, such as "
+            f"openai:qwen2.5@http://localhost:8000/v1, with the key in {KEY}; MODEL has no |"
         )
-    if not model.isprintable() or "|" in model or not url.isprintable():
-        raise ModelError(f"openai:{place!r}: a name without | and of printable letters is needed")
-    url = url.rstrip("/")
+    url = url.rstrip("/").removesuffix("/chat/completions")
     # A server may change a model under its name: the digest of its weights is unknown.
     digest = hashlib.sha256(f"openai-chat {model} {url}".encode()).hexdigest()[:8]
     summary = "Answers of a chat model of an endpoint."

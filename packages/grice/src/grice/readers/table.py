@@ -382,6 +382,8 @@ def from_frame(frame: Any, columns: Columns | None = None) -> Iterator[Found]:  
     if hasattr(frame, "iter_rows"):  # polars
         cells = frame.iter_rows()
     elif hasattr(frame, "itertuples"):
+        if indexed := [name for name in frame.index.names if name not in (None, *frame.columns)]:
+            frame = frame.reset_index(indexed)  # an index with a name is a column
         cells = frame.astype(object).where(frame.notna(), None).itertuples(index=False, name=None)
     else:
         raise InputError(

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypedDict, TypeVar
 
 import msgspec
 
-from grice.data import Conversation, Json, Score, Turn
+from grice.data import Conversation, Score, Turn
 from grice.errors import (
     InputError,
     MissingModelError,
@@ -99,18 +99,11 @@ class Scores(Records, list[Score]):
     """A list of scores, in the order of the conversations and their turns."""
 
     SHOWN = ("conversation", "turn", "metric", "value", "status", "reason")
+    FURTHER = ("signature", "flags")
 
     def summary(self) -> str:
         """Return how many scores there are."""
         return plural(len(self), "score")
-
-    def to_rows(self) -> list[dict[str, Json]]:
-        """Return a flat record of each score, its flags joined by blanks, without evidence."""
-        columns = (*self.SHOWN, "signature")
-        return [
-            {name: getattr(score, name) for name in columns} | {"flags": " ".join(score.flags)}
-            for score in self
-        ]
 
 
 class Scorer(NamedTuple):

@@ -182,10 +182,10 @@ def _warn_of_failures(summary: Summary) -> None:
         if failed := metric.counts.get("failed", 0):
             scores = plural(sum(metric.counts.values()), "score")
             common, often = metric.reasons.get("failed"), ""
-            if common and common.count > 1:
-                often = f"most often ({common.count:,}): {one_line(common.reason)}; "
             first = one_line(metric.failure or "")
-            warn(f"{metric.metric}: {failed:,} of {scores} failed, {often}the first: {first}")
+            if common and 1 < common.count < failed:
+                often = f", most often ({common.count:,}): {one_line(common.reason)}"
+            warn(f"{metric.metric}: {failed:,} of {scores} failed{often}; the first: {first}")
 
 
 def _score_on_engine(
