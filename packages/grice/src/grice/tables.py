@@ -68,7 +68,6 @@ class Records:
                 frame = import_module(library).DataFrame(columns)
             except ImportError:
                 continue
-            # Without this, pandas has turns as floats where a score has none.
             return frame.astype({"turn": "Int64"}) if library == "pandas" else frame
         raise InputError("a data frame needs pandas or polars: pip install pandas")
 

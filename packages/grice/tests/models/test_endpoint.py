@@ -245,7 +245,7 @@ def test_a_redirect_is_not_followed(monkeypatch):
     monkeypatch.setenv("GRICE_OPENAI_KEY", "sk-mine")
     with StubEndpoint(always="redirect") as server, StubEndpoint() as other:
         server.elsewhere = other.url
-        with pytest.raises(StoppedError, match=f"HTTP 307; it redirects to '{other.url}'"):
+        with pytest.raises(StoppedError, match=f"HTTP 307; it redirects to '{other.url}/"):
             asked(server)
     assert (len(server.requests), other.requests) == (1, [])
 

@@ -84,7 +84,7 @@ def claims(background: Background) -> Iterator[tuple[int, Flaw]]:
         # After a look-up, a passive tells a state: "room 14 is booked for you".
         if not verb or (match["passive"] and (block or len(before) > 6)):
             continue
-        stems = _same_action(verb)
+        stems = {verb[:4]}.union(*(group for group in ACTIONS if verb[:4] in group))
         if verb in claimed or any(
             _is_about(call.words, stems) for call in calls if call.turn < turn and not call.error
         ):
@@ -103,18 +103,9 @@ def _declared(meta: Mapping[str, Any]) -> list[str]:
     return [str(tool["name"]) for tool in named if isinstance(tool, dict) and "name" in tool]
 
 
-def _same_action(verb: str) -> set[str]:
-    """Return the beginnings of the words that name the action of a claim."""
-    stem = verb[:4]
-    return {stem}.union(*(group for group in ACTIONS if stem in group))
-
-
 def _is_about(words: Sequence[str], stems: set[str]) -> bool:
-    return any(word[:4] in stems or (len(word) == 3 and _begins(word, stems)) for word in words)
-
-
-def _begins(word: str, stems: set[str]) -> bool:
-    return any(stem.startswith(word) for stem in stems)
+    short = {stem[:3] for stem in stems}
+    return any(word[:4] in stems or (len(word) == 3 and word in short) for word in words)
 
 
 def ignored_errors(background: Background) -> Iterator[tuple[int, Flaw]]:

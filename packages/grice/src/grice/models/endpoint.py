@@ -53,8 +53,7 @@ PER_MESSAGE, CHARACTERS, LIKELY_ANSWER = 8, 4, 80
 answer."""
 LENGTH_WORDS = ("max_tokens", "max_completion_tokens", "completion tokens", "context length")
 """Words in the error of a server with a lower token limit."""
-LIMIT_NAME = "max_completion_tokens"
-"""Name of the limit of tokens for models that take it instead of ``max_tokens``."""
+LIMIT_NAME = "max_completion_tokens"  # for models that take it instead of max_tokens
 REASONING = 4096
 """Most tokens of an answer, once one was cut at its limit: a model that reasons needs them."""
 SEED_STEP = 1_000_003
@@ -299,9 +298,7 @@ class EndpointChat:
                     self._miss(error)
                 failed += error.kind in ("busy", "unreachable")
                 if error.kind == "refused":
-                    is_last = not self._adapt(
-                        reason, body, is_longer=max_tokens > request.max_tokens
-                    )
+                    is_last = not self._adapt(reason, body, longer=max_tokens > request.max_tokens)
                 else:
                     options = self._options
                     is_last = failed >= options.attempts or unparsed >= options.parse_attempts
@@ -366,10 +363,9 @@ class EndpointChat:
         status = f"{status}: {message}".removesuffix(": ")
         advice = FATAL.get(answer.status_code)
         if place := answer.headers.get("Location"):
-            place = without_keys(place.removesuffix("/chat/completions"))
-            advice = f"it redirects to {shortened(place)!r}; name that address if you trust it"
-        elif "'temperature'" in message:
-            advice = "give --METRIC-temperature, such as --judge-relevance-temperature 1"
+            advice = (
+                f"it redirects to {shortened(without_keys(place))!r}: name that if you trust it"
+            )
         if advice:
             raise StoppedError(f"{self._url}: {status}; {advice}")
         raise _FailedError(status, "refused")
@@ -397,7 +393,7 @@ class EndpointChat:
                 self._min_tokens = REASONING if self._may_reason else 0
             raise _FailedError(problem, "unusable", without_keys(text)) from None
 
-    def _adapt(self, reason: str, body: Mapping[str, Json], *, is_longer: bool) -> bool:
+    def _adapt(self, reason: str, body: Mapping[str, Json], *, longer: bool) -> bool:
         """Return whether a refused request is worth a try in another form."""
         if LIMIT_NAME not in body and LIMIT_NAME in reason and "instead" in reason:
             self._limit_name = LIMIT_NAME
@@ -407,7 +403,7 @@ class EndpointChat:
         if "response_format" in body and is_unknown and not is_long:
             self._supports_schema = False  # the prompt still describes the form
             return True
-        if is_longer and is_long:
+        if longer and is_long:
             self._may_reason, self._min_tokens = False, 0
             return True
         return False
@@ -450,18 +446,17 @@ class EndpointChat:
             if self._missed < MAX_MISSES:
                 return
         self._counter.add(self._usage, unanswered=str(error))
-        problem = (
-            f"{MAX_MISSES} requests in a row to {self._model!r} had no usable answer ({error})"
-        )
+        line = f"{MAX_MISSES} requests in a row to {self._model!r} had no usable answer ({error})"
         if error.text:
-            problem += f"; received last: {error.text[:QUOTED]!r}"
+            line += f"; received last: {error.text[:QUOTED]!r}"
         if error.kind == "unusable":
-            problem += "; name a model that follows instructions and answers with JSON"
-        raise self._stopped(problem)
+            line += "; name a model that follows instructions and answers with JSON"
+        raise self._stopped(line)
 
     def _stopped(self, problem: str) -> StoppedError:
-        again = "answers are cached, and the same command resumes"
-        return StoppedError(f"{self._url}: {problem}; {again}")
+        return StoppedError(
+            f"{self._url}: {problem}; answers are cached, and the same command resumes"
+        )
 
 
 def _judged_texts(request: ChatRequest) -> Iterator[str]:
