@@ -2,10 +2,13 @@ import json
 import random
 import re
 
+import numpy as np
 import pytest
 
+import decoders
 import tiny_decoder
 from grice.cli import main
+from grice.models import download
 
 TOPICS = ["music", "the garden", "trains", "old films", "bread", "the sea", "chess", "maps"]
 
@@ -75,6 +78,56 @@ def test_relevance_learns_from_replies_set_against_others(tmp_path, capsys):
     assert report["conversations"] == 64
     # As many false replies as true ones.
     assert report["positive"] == pytest.approx(0.5)
+
+
+@pytest.fixture
+def judge(tmp_path):
+    """The reference of a reward model of random weights, by its checkpoint."""
+    score = np.random.default_rng(5).normal(0, 1, (1, decoders.HIDDEN)).astype(np.float32)
+    tensors = decoders.weights("qwen3") | {"score.weight": score}
+    facts = {"id2label": {"0": "LABEL_0"}, "tie_word_embeddings": True, "pad_token_id": 0}
+    facts |= {"intermediate_size": decoders.FEED, "max_position_embeddings": 1024}
+    source = decoders.write_folder(tmp_path / "judge", "qwen3", tensors, **facts)
+    template = "{% for m in messages %}{{ m.role }}: {{ m.content }}{% endfor %}"
+    (source / "tokenizer_config.json").write_text(json.dumps({"chat_template": template}))
+    (source / "new").mkdir()
+    facts = {"name": "judge", "kind": "reward", "version": "1", "summary": "-", "licence": "MIT"}
+    download.make_model(source, source / "new", facts)
+    return f"file:{source / 'new'}"
+
+
+def values(reference, table, capsys):
+    words = ["score", str(table), "-m", "sensibleness", "--sensibleness-model", reference]
+    assert main([*words, "--json", "--no-cache"]) == 0
+    scores = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    return np.array([score["value"] for score in scores]), scores[0]["signature"]
+
+
+def test_the_map_of_a_reward_is_fitted_and_kept(judge, tmp_path, capsys, monkeypatch):
+    words = [f"r{i},Where is it?,{'bread ' * (i % 7)} {'re ad ' * (i % 5)} {i}" for i in range(60)]
+    table, new = tmp_path / "rated.csv", tmp_path / "calibrated"
+    table.write_text("\n".join(["id,history,reply", *words]))
+    before, signature = values(judge, table, capsys)
+    labels = 1 + 4 * (before > np.median(before))
+    rated = [f"{row},{label}" for row, label in zip(words, labels, strict=True)]
+    table.write_text("\n".join(["id,history,reply,rating", *rated]))
+    command = ["train", "reward", judge, str(table), "--label", "rating", "-o", str(new)]
+    assert main([*command, "--scale", "1", "5", "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    errors = {name: error["value"] for name, error in report["errors"].items()}
+    assert errors["fitted"] < min(errors["mean label"], errors["as it was"])
+    after, changed = values(f"file:{new}", table, capsys)
+    odds = report["map"]["slope"] * np.log(before / (1 - before)) + report["map"]["intercept"]
+    assert after == pytest.approx(1 / (1 + np.exp(-odds)), abs=1e-4)
+    assert "calibrated@" in changed != signature
+    monkeypatch.setenv("GRICE_MODELS", str(tmp_path / "models"))
+    assert main(["models", "add", str(new), "--name", "mine"]) == 0
+    table.write_text(table.read_text().replace(",5\n", ",0\n").replace(",1\n", ",5\n"))
+    for reference, problem in ((judge, "does not go with"), ("builtin:relevance", "no reward mo")):
+        command[2:3], command[-1] = [reference], str(tmp_path / "other")
+        assert main([*command, "--scale", "0", "5"]) == 2
+        assert problem in capsys.readouterr().err
+        assert not (tmp_path / "other").exists()
 
 
 @pytest.fixture(scope="module")

@@ -115,9 +115,44 @@ def _adapted(
     return Output([report], _view(report, name, output))
 
 
+def reward(
+    model: str,
+    files: Sequence[str],
+    *,
+    output: OutputPath,
+    reading: Input,
+    label: str = "label",
+    scale: Scale = (0.0, 1.0),
+    seed: int = 0,
+) -> Output:
+    """Fit the map from a judge's reward to a probability to your own labels.
+
+    Args:
+        model (MODEL): a reward model, such as model:NAME (docs/concepts/models.md)
+        files (FILE): conversations or single replies with labels
+        output (MODEL): the folder of the model with its map
+        label (NAME): field of the label
+        seed: every split
+    """
+    from grice_research.training.labelled import labelled_replies
+    from grice_research.training.rewards import calibrate_reward
+
+    data = labelled_replies(conversations(files, reading), label=label, scale=scale)
+    with opened_models(keep=False) as models:
+        report = calibrate_reward(model, data, models, output, seed=seed)
+    rows = [(name, *value_and_bounds(error)) for name, error in report.errors.items()]
+    title = "squared error on conversations left out"
+    outcome = "it helps" if report.gain.side(0) == "above" else "that it helps is not shown"
+    figures = f"{report.gain.value:+.3f} [{bounds(report.gain, '+.3f')}]"
+    gain = f"gain of fitted over the mean label {figures}: {outcome}"
+    use = f"use it: grice score FILE -m sensibleness --sensibleness-model file:{output}"
+    lines = Lines([*report.says, gain, use])
+    return Output([report], [Table((title, "mean", "95 % interval"), rows), lines])
+
+
 def ACTIONS() -> list[Callable[..., object]]:  # noqa: N802 - the name that commands have
     """Return the actions, those of published systems included."""
-    return [engagement, relevance, metric, guide, *published_actions()]
+    return [engagement, relevance, metric, reward, guide, *published_actions()]
 
 
 def _view(report: Report, name: str, place: Path) -> View:

@@ -23,6 +23,7 @@ class Labelled(NamedTuple):
     labels: list[float]
     groups: list[str]
     says: tuple[str, ...]
+    responses: tuple[Response, ...] = ()  # of labelled replies
 
 
 class _Found(NamedTuple):
@@ -64,6 +65,7 @@ def labelled_replies(
         [(reply.value - low) / (high - low) for reply in replies],
         [reply.response.conversation for reply in replies],
         tuple(says if copied else ()),
+        tuple(reply.response for reply in replies),
     )
 
 
