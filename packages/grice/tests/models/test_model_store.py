@@ -11,11 +11,11 @@ from collections import namedtuple
 from functools import partial
 
 import pytest
-from decoders import weights, write_folder, write_gguf
 from huggingface_hub import constants
 
 import grice.models.conversion
 import model_mirror
+from decoders import weights, write_folder, write_gguf
 from grice.cli import main
 from grice.errors import ModelError, ModelFolderError
 from grice.models import download
