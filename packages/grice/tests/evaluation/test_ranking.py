@@ -180,7 +180,7 @@ def test_a_correct_repair_comes_after_the_reply_that_it_takes_back():
 
 
 @pytest.mark.parametrize(("said", "value", "codes"), [
-    ("And?", 0.0, ["D314"]), ("One more time please", 0.0, []), ("human please!!", 0.9, []),
+    ("And?", 0.0, ["D314"]), ("One more time please", 0.0, []), ("Really?", 0.9, []),
 ])  # fmt: skip
 def test_words_that_were_asked_for_and_fine_replies_have_no_reason(said, value, codes):
     talk, scores = texted("In Leeds.", "In Leeds.")
