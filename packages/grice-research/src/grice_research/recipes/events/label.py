@@ -19,7 +19,9 @@ from __future__ import annotations
 import json
 import random
 import re
+import tomllib
 from collections import Counter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from grice_research.places import work_folder
@@ -29,7 +31,6 @@ from grice_research.training_texts import normalised
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from pathlib import Path
 
     from spacy.tokens import Doc, Token
 
@@ -77,50 +78,16 @@ def turns(data: Path, excluded: set[str], counts: Counter[str]) -> Iterator[tupl
         yield from rows[:wanted]
 
 
-def words(text: str, mark: str | None = None) -> frozenset[str]:
-    return frozenset(text.split(mark))
-
-
-# A verb of saying or thinking above a clause says nothing by itself: "I think [he noticed]".
-ATTITUDE = words(
-    "assume believe bet feel figure find guess hear hope imagine know mean remember say see "
-    "suppose tell think understand wonder"
-)
-# Words at the edge of a clause that connect or decorate it.
-EDGE = words(
-    "actually ah aha ahh also although and anyway anyways awesome aw aww basically because but bye "
-    "cause cool cos dear definitely either fine first great haha hah hahaha hello hey hi hmm how "
-    "however huh if indeed instead just kinda like lol maybe mean meanwhile mhm nah neither no "
-    "nope nor oh ohh ok okay omg oops or ouch perhaps plus please right since sir so still sure "
-    "than thanks that then therefore though thus til till too uh um until well what whatever when "
-    "whenever where whereas whether which while who whose why wow ya yea yeah yep yes yet"
-)
-TRAILING = EDGE - words(
-    "awesome cool fine first great right so that well sure how dear too either like indeed still"
-)
-COURTESY = words(
-    "excuse me|forgive me|good to meet you|great to meet you|have a good day|have a good one|"
-    "have a great day|have a nice day|have a good night|how are you|how are you doing|"
-    "how do you do|i mean|i see|let us see|let me see|let 's see|look forward|nice to meet you|"
-    "nice meeting you|nice talking to you|nice talking with you|nice chatting with you|"
-    "pleased to meet you|see you|see you later|take care|thank you|thank you very much|"
-    "thank you so much|thank god|to be honest|you 're welcome|you are welcome|you bet|you know|"
-    "you see|what 's up|are you|are you doing|are you today|are you doing today|do you know|"
-    "as you know|have fun|come on|sounds good|sounds great|can you believe that|"
-    "that is good|that 's good|not sure|can i help you|good luck|how can i help you|"
-    "that 's right|that is right|that 's true|that is true|"
-    "that 's it|how about you|what about you|i 'm sure|i am sure|i 'm afraid|"
-    "i do n't know|i know|are you sure",
-    "|",
-)
-SUBJECTS = words("nsubj nsubjpass aux expl")  # of a clause, or its auxiliary verbs
+LISTS = tomllib.loads((Path(__file__).parent / "words.toml").read_text("utf-8"))
+ATTITUDE, EDGE, ENDING = (frozenset(LISTS[name].split()) for name in ("attitude", "edge", "ending"))
+TRAILING = EDGE - ENDING
+COURTESY = frozenset(LISTS["courtesy"])
+SUBJECTS = frozenset({"nsubj", "nsubjpass", "aux", "expl"})  # of a clause, or its auxiliary verbs
 FINITE = frozenset({"MD", "VBD", "VBP", "VBZ"})
 QUESTION_WORDS = frozenset({"WDT", "WP", "WRB", "WP$"})
 MERGED = frozenset({"xcomp", "csubj", "csubjpass", "oprd", "amod", "compound", "aux", "auxpass"})
 TEMPORAL_PREPOSITIONS = frozenset({"after", "before", "while", "without", "since", "by", "when"})
-COMPLEMENTS = words(
-    "acomp advmod agent attr ccomp dative dobj expl npadvmod oprd pobj prep prt xcomp"
-)
+COMPLEMENTS = frozenset(LISTS["complements"].split())
 
 
 def legible(text: str) -> str:

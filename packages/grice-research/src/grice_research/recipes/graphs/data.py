@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+import tomllib
 from collections import Counter
 from itertools import pairwise
 from pathlib import Path
@@ -15,23 +16,8 @@ from grice_research.training_texts import normalised
 from grice_tasks.explagraphs.graph import Graph, read_graph
 from grice_tasks.explagraphs.wording import phrases
 
-CONCEPTNET = {
-    "AtLocation": "at location", "CapableOf": "capable of", "Causes": "causes",
-    "CreatedBy": "created by", "Desires": "desires", "HasProperty": "has property",
-    "HasSubevent": "has subevent", "IsA": "is a", "MadeOf": "made of",
-    "NotCapableOf": "not capable of", "NotDesires": "not desires",
-    "NotHasProperty": "not has property", "NotIsA": "is not a", "NotMadeOf": "not made of",
-    "PartOf": "part of", "ReceivesAction": "receives action", "UsedFor": "used for",
-}  # fmt: skip
-"""Relations of ConceptNet-100K that the task has too."""
-ATOMIC = {
-    "AtLocation": "at location", "CapableOf": "capable of", "Causes": "causes",
-    "Desires": "desires", "HasProperty": "has property", "HasSubEvent": "has subevent",
-    "MadeUpOf": "made of", "NotDesires": "not desires", "ObjectUse": "used for",
-}  # fmt: skip
-"""Relations of ATOMIC-2020 that the task has too."""
-
-
+MAPS = tomllib.loads((Path(__file__).parent / "relations.toml").read_text("utf-8"))
+CONCEPTNET, ATOMIC = MAPS["conceptnet"], MAPS["atomic"]
 SYNONYMS = 6000
 VERBS = "are|can|could|did|do|does|has|have|is|may|might|must|should|was|were|will|would"
 DENIED = re.compile(rf"\b({VERBS}) not\b|\b({VERBS}|ca|wo)n['’]t\b|\bcannot\b", re.IGNORECASE)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from pathlib import Path
@@ -28,23 +29,8 @@ class Source(NamedTuple):
     splits: str = ""  # all if empty
 
 
-SOURCES = (
-    Source("topical_chat", "topical_chat/valid_freq", "CDLA-Sharing 1.0"),
-    Source("topical_chat", "topical_chat/valid_rare", "CDLA-Sharing 1.0"),
-    Source("persuasion_for_good", "persuasion_for_good/dialogues", "Apache-2.0"),
-    Source("star", "star/dialogues", "MIT", share=0.2),
-    Source("schema_guided", "schema_guided/train", "CC BY-SA 4.0", share=0.1),
-    Source("casino", "casino/dialogues", "CC BY 4.0", splits="train valid"),
-    Source("irc", "irc_disentangled/conversations", "CC BY 4.0", splits="train dev"),
-    Source("novels", "pd_fiction/conversations", "US public domain"),
-    Source("magazines", "pd_fiction/sf_magazines", "US public domain"),
-    Source("plays", "pd_fiction/plays", "US public domain"),
-    Source("synthetic_persona_chat", "synthetic_persona_chat/valid", "CC BY 4.0"),
-    Source("taskmaster4", "taskmaster4/sample", "CC BY 4.0"),
-    Source("chatterbot", "chatterbot_corpus/pairs", "BSD-3-Clause"),
-    Source("convai2017", "convai2017/convai2017", "Apache-2.0"),
-)
-
+_LISTED = tomllib.loads((Path(__file__).parent / "corpora.toml").read_text("utf-8"))["sources"]
+SOURCES = tuple(Source(**each) for each in _LISTED)
 
 # everyday_conversations is left out: it was written by Llama 3.1, whose licence asks that a model
 # trained on its output carry its name.

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import pickle
 import re
+import tomllib
 from collections import Counter
 from pathlib import Path
 
@@ -68,28 +69,8 @@ def read(talks: list[Conversation], out: Path) -> None:
     out.write_bytes(pickle.dumps(rows))
 
 
-CONCEPTNET = {
-    name: (name, False)
-    for name in (
-        "AtLocation", "CapableOf", "Causes", "CausesDesire", "Desires", "HasA",
-        "HasPrerequisite", "HasProperty", "HasSubevent", "IsA", "MotivatedByGoal", "UsedFor",
-        "SimilarTo", "LocatedNear", "MannerOf", "ObstructedBy", "DistinctFrom", "Synonym",
-        "Antonym", "NotIsA", "NotHasProperty",
-    )
-} | {"PartOf": ("HasA", True), "DefinedAs": ("IsA", False), "ReceivesAction": ("UsedFor", False),
-     "HasFirstSubevent": ("HasSubevent", False),
-     "HasLastSubevent": ("HasSubevent", False)}  # fmt: skip
-ATOMIC = {
-    "Causes": ("Causes", False), "xEffect": ("Causes", False), "oEffect": ("Causes", False),
-    "xReact": ("Causes", False), "oReact": ("Causes", False), "xAttr": ("Implies", False),
-    "xWant": ("CausesDesire", False), "oWant": ("CausesDesire", False),
-    "xIntent": ("MotivatedByGoal", False), "xNeed": ("HasPrerequisite", False),
-    "HinderedBy": ("ObstructedBy", False), "isBefore": ("Before", False),
-    "isAfter": ("Before", True), "HasSubEvent": ("HasSubevent", False),
-    "ObjectUse": ("UsedFor", False), "AtLocation": ("AtLocation", False),
-    "CapableOf": ("CapableOf", False), "Desires": ("Desires", False),
-    "HasProperty": ("HasProperty", False), "MadeUpOf": ("HasA", False),
-}  # fmt: skip
+MAPS = tomllib.loads((Path(__file__).parent / "relations.toml").read_text("utf-8"))
+CONCEPTNET, ATOMIC = MAPS["conceptnet"], MAPS["atomic"]
 EACH = 6  # triples of knowledge of a relation, times how often the paper says it was annotated
 
 
