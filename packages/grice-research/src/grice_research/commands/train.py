@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import TYPE_CHECKING, Literal
 
 from grice.cli.options import conversations, opened_models
@@ -50,27 +51,23 @@ def metric(
     return Output([report], _view(report, "relevance", output))
 
 
-def engagement(
-    files: Sequence[str],
-    *,
-    output: OutputPath,
-    reading: Input,
-    label: str = "label",
-    scale: Scale = (0.0, 1.0),
-    seed: int = 0,
-) -> Output:
-    """Adapt engagement to your own labelled conversations.
+def _action_of(name: str) -> Callable[..., object]:
+    """Return :func:`_adapted` for a metric; relevance alone can be taught without labels."""
 
-    Args:
-        files (FILE): conversations or single replies with labels
-        output (MODEL): the folder of the new model
-        label (NAME): field of the label
-        seed: every split
-    """
-    return _adapted("engagement", files, output, reading, label, scale, seed)
+    def adapt(**given: object) -> object:
+        return _adapted(name, **given)  # type: ignore[arg-type] # as the parser read them
+
+    known = list(inspect.signature(_adapted).parameters.values())[1:]
+    taken = [each for each in known if each.name != "unlabelled" or name == "relevance"]
+    adapt.__signature__ = inspect.Signature(taken)  # type: ignore[attr-defined]
+    adapt.__name__ = name
+    about = f"Adapt {name} to your own labelled conversations."
+    adapt.__doc__ = f"{about}\n\n{(_adapted.__doc__ or '').partition(chr(10))[2]}"
+    return adapt
 
 
-def relevance(
+def _adapted(
+    name: Literal["engagement", "relevance"],
     files: Sequence[str],
     *,
     output: OutputPath,
@@ -80,7 +77,7 @@ def relevance(
     unlabelled: bool = False,
     seed: int = 0,
 ) -> Output:
-    """Adapt relevance to your own labelled conversations.
+    """Check the data, fit, measure on what was left out, write the model.
 
     Args:
         files (FILE): conversations or single replies with labels
@@ -89,24 +86,11 @@ def relevance(
         unlabelled: set each reply against those of other conversations
         seed: every split
     """
-    return _adapted("relevance", files, output, reading, None if unlabelled else label, scale, seed)
-
-
-def _adapted(
-    name: Literal["engagement", "relevance"],
-    files: Sequence[str],
-    output: Path,
-    reading: Input,
-    label: str | None,
-    scale: tuple[float, float],
-    seed: int,
-) -> Output:
-    """Check the data, fit, measure on what was left out, write the model."""
     from grice_research.training.adapt import train
     from grice_research.training.labelled import labelled_replies, true_and_false_replies
 
     records = conversations(files, reading)
-    if label is None:
+    if unlabelled:
         data = true_and_false_replies(records, seed=seed)
     else:
         data = labelled_replies(records, label=label, scale=scale)
@@ -152,7 +136,8 @@ def reward(
 
 def ACTIONS() -> list[Callable[..., object]]:  # noqa: N802 - the name that commands have
     """Return the actions, those of published systems included."""
-    return [engagement, relevance, metric, reward, guide, *published_actions()]
+    adapted = map(_action_of, ("engagement", "relevance"))
+    return [*adapted, metric, reward, guide, *published_actions()]
 
 
 def _view(report: Report, name: str, place: Path) -> View:
