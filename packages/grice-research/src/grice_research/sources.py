@@ -52,20 +52,19 @@ def named_data(names: Sequence[str]) -> list[DataSet]:
 
 def states(data_set: DataSet, folder: Path) -> dict[str, State]:
     """Return by file of a set whether it is there and the one that grice knows."""
-    return {file: _state(folder / file, sha256) for file, sha256 in data_set.files.items()}
+    found: dict[str, State] = {}
+    for file, sha256 in data_set.files.items():
+        path = folder / file
+        right = path.is_file() and _content_sha256(path) == sha256
+        found[file] = "ok" if right else "differs" if path.is_file() else "missing"
+    return found
 
 
-def _state(path: Path, sha256: str) -> State:
-    if not path.is_file():
-        return "missing"
-    return "ok" if _content_sha256(path, path.suffix == ".gz") == sha256 else "differs"
-
-
-def _content_sha256(path: Path, zipped: bool) -> str:  # noqa: FBT001 - a fact about the file
+def _content_sha256(path: Path) -> str:
     """Return the sha256 of what a file holds; empty if it cannot be unpacked."""
     digest = hashlib.sha256()
     try:
-        with gzip.open(path) if zipped else path.open("rb") as file:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
             while block := file.read(BLOCK):
                 digest.update(block)
     except (EOFError, zlib.error, gzip.BadGzipFile):

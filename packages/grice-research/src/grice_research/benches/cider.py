@@ -128,14 +128,9 @@ def _scored(fold: _Fold, answers: TaskAnswers, level: float) -> Scored:
     if answers.spans:
         items = [question.item for question in fold.questions]
         keys = [(item.dialogue, item.head.strip(), item.relation) for item in items]
-        scored |= _span_scores(fold.questions, [answers.spans[key] for key in keys])
-    return scored
-
-
-def _span_scores(questions: Sequence[Question], answers: Sequence[str]) -> Scored:
-    scored: Scored = {}
-    whole = score_spans([[q.valid[0]] for q in questions], answers)
-    scored |= {("span", name): getattr(whole, name) for name in whole._fields if name != "n"}
+        tails = [[question.valid[0]] for question in fold.questions]
+        whole = score_spans(tails, [answers.spans[key] for key in keys])
+        scored |= {("span", name): getattr(whole, name) for name in whole._fields if name != "n"}
     return scored
 
 

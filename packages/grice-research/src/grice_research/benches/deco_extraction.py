@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import NamedTuple, cast
@@ -174,11 +174,7 @@ def extraction_measures(
     """Return precision, recall, F1 and BLEU-2, 0 to 1, with intervals over replies."""
     counts = _table(replies, relations)
 
-    def statistic(weights: Floats) -> Floats:
-        return _measures(weights @ counts)
-
-    drawn = resample(statistic, len(counts), seed=seed)
-    return {name: estimate(drawn, column, what=name) for column, name in enumerate(MEASURES)}
+    return _estimates(lambda weights: _measures(weights @ counts), len(counts), "", seed)
 
 
 def extraction_differences(
@@ -195,11 +191,14 @@ def extraction_differences(
     def statistic(weights: Floats) -> Floats:
         return np.subtract(*(_measures(weights @ table) for table in tables))
 
-    drawn = resample(statistic, len(first), seed=seed)
-    return {
-        name: estimate(drawn, column, what=f"difference of {name}")
-        for column, name in enumerate(MEASURES)
-    }
+    return _estimates(statistic, len(first), "difference of ", seed)
+
+
+def _estimates(
+    statistic: Callable[[Floats], Floats], n: int, what: str, seed: int
+) -> dict[str, Estimate]:
+    drawn = resample(statistic, n, seed=seed)
+    return {name: estimate(drawn, i, what=f"{what}{name}") for i, name in enumerate(MEASURES)}
 
 
 def _table(replies: Sequence[Cells], relations: Sequence[str]) -> Floats:

@@ -141,7 +141,6 @@ FILES = ("head.npz", "bigrams.npz")
 SHARES = (0.0, 0.3, 0.6, 1.0, 1.5)
 """Candidate weights of people's ratings beside that of broken conversations."""
 GOOD = (0.0, 0.2, 0.4)  # candidate weights of the second output, in spreads of the rest
-POINTED = ("turn-replacement", "contradiction", "coreference", "irrelevancy")
 GIVEN_UP = 0.02  # how much of the held-out accuracy people's ratings may cost
 COMMAND = "python -m grice_research.recipes.coherence.train bundle"
 
@@ -187,7 +186,6 @@ def write_model(
     states = [torch.load(path)["net"] for path in nets]
     net = Joined(states)
     chosen = _choose(net, given)
-    quality = [*chosen.quality, *_pointing(given, net, chosen.turns)]
     OUT.mkdir(parents=True, exist_ok=True)
     _save(given, towers, alone, states, chosen)
     (OUT / "bigrams.npz").write_bytes((nets[0].parent / "bigrams.npz").read_bytes())
@@ -200,7 +198,7 @@ def write_model(
         OUT,
         files=FILES,
         settings={"decay": towers.decay},
-        quality=quality,
+        quality=chosen.quality,
         data=[*sources, "convai2017: ratings of conversations and messages, without amt50"],
         broken=list(TRAINED),
         selection=[
@@ -270,23 +268,6 @@ def _calibrated(
     fitted = fit_logistic(column, labels, penalties=0.0, weights=balanced(labels), tolerance=1e-7)
     scaled = float(fitted.weights[0]) / spread
     return weights * scaled, float(fitted.bias - scaled * middle)
-
-
-def _pointing(
-    given: Prepared, net: ThreadNet, weights: NDArray[np.float64]
-) -> list[dict[str, Any]]:
-    """Return how often the turn that carries on worst is one that was broken."""
-    rows = []
-    for kind in POINTED:
-        chosen = [dialogue for dialogue in given.items["held_broken"] if dialogue.kind == kind]
-        hits, chance = [], []
-        for item, outputs in zip(chosen, turns_of(net, given, chosen), strict=True):
-            values = np.column_stack([outputs[:, 0], item.verbatim]) @ weights[:-1]
-            hits.append(int(values[1:].argmin()) + 1 in item.broken)
-            chance.append(len(item.broken - {0}) / (len(outputs) - 1))
-        on = f"{kind}; a turn at random is one in {np.mean(chance):.3f}"
-        rows.append(_figure("worst turn is a broken one, held out", on, hits))
-    return rows
 
 
 def _figure(measure: str, on: str, hits: Sequence[float]) -> dict[str, Any]:

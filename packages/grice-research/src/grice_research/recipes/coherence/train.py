@@ -49,9 +49,9 @@ SEEDS = (0, 1, 2)
 STEPS = ("samples", "encode", "alone", "prepare", "fit", "bundle")
 
 
-def samples(data: Path, most: int) -> None:
+def samples(data: Path) -> None:
     """Break the conversations and keep them with the rated ones."""
-    whole = intact(data)[:most]
+    whole = intact(data)
     shown = [sample for sample in whole if not sample.held_out]
     held = [sample for sample in whole if sample.held_out]
     bad = broken(shown, TRAINED, 100)
@@ -104,11 +104,10 @@ def prepared() -> Prepared:
 def main() -> None:
     parser = parser_of(__doc__)
     parser.add_argument("step", choices=STEPS)
-    parser.add_argument("--most", type=int, default=10**9, help="conversations, for a quick run")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     if arguments.step == "samples":
-        samples(arguments.data, arguments.most)
+        samples(arguments.data)
     elif arguments.step == "encode":
         encode()
     elif arguments.step == "alone":

@@ -4,7 +4,7 @@
 
 First the encoder learns to give the sentence vectors of the shipped one, then all of it learns
 tails, and at last goes on alone in small steps whose running mean is kept. A stopped run goes on
-where it was; ``--smoke`` runs through all three in two minutes.
+where it was.
 """
 
 from __future__ import annotations
@@ -127,13 +127,9 @@ class Plan(NamedTuple):
     kept: float = 0.998  # share of the mean of the weights that stays at a step of the third part
 
 
-SMOKE = Plan(first_steps=40, second_steps=60, warmup=10, saved_every=30, third_steps=30)
-
-
 def main() -> None:
     parser = parser_of(__doc__)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--smoke", action="store_true")
     arguments = parser.parse_args()
     out = WORK / f"seed{arguments.seed}"
     torch.set_num_threads(1)
@@ -149,9 +145,8 @@ def main() -> None:
     model = TailModel(Shape(tokenizer.get_vocab_size()), DROPOUT)
     if not (out / "first.pt").exists():
         start_pieces(model, tokenizer)
-    plan = SMOKE if arguments.smoke else Plan()
     table = VectorStore(VECTORS).matrix()
-    learning = Learning(model, read, table, plan, arguments.seed, out)
+    learning = Learning(model, read, table, Plan(), arguments.seed, out)
     learning.vectors()
     learning.tails()
     torch.save(learning.more_tails().state_dict(), out / "model.pt")

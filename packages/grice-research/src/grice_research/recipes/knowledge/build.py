@@ -11,6 +11,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 from zlib import crc32
 
 import numpy as np
@@ -19,8 +20,15 @@ from grice.data import Triple
 from grice.files import replacing, writing
 from grice.knowledge.schema import head_text, load_schema
 from grice.knowledge.store import Axes
+from grice.stats import mean
 from grice_research.places import MODELS
-from grice_research.recipes.common import exact_encoder, parser_of, table_of, update_card
+from grice_research.recipes.common import (
+    exact_encoder,
+    figure_of,
+    parser_of,
+    table_of,
+    update_card,
+)
 from grice_research.recipes.knowledge.atomic import Known, barrier, folded, training_triples
 from grice_research.training_texts import record_texts
 
@@ -149,25 +157,16 @@ def main_axes(vectors: np.ndarray, width: int) -> Axes:
     return Axes(axes, float(np.float32(reach / 127)))
 
 
-def recalls(
-    axes: Axes, vectors: np.ndarray, asked: np.ndarray
-) -> Iterator[dict[str, str | float | int]]:
+def recalls(axes: Axes, vectors: np.ndarray, asked: np.ndarray) -> Iterator[dict[str, Any]]:
     exact = np.argsort(-(asked @ vectors.T), axis=1, kind="stable")
     short = packed(axes, vectors).astype(np.float32)
     found = np.argsort(-(axes.shorten(asked) @ short.T), axis=1, kind="stable")
     for count in NEIGHBOURS:
         pairs = zip(exact[:, :count], found[:, :count], strict=True)
         hits = np.array([len(set(nearest) & set(taken)) / count for nearest, taken in pairs])
-        resampled = np.random.default_rng(0).choice(hits, (2000, len(hits))).mean(axis=1)
-        low, high = np.quantile(resampled, [0.025, 0.975])
-        figure = {"value": hits.mean(), "low": low, "high": high}
-        yield {
-            "on": "CSKB Population dev, distinct heads",
-            "measure": f"share of the {count} truly nearest heads that {KEPT} x int8 find",
-            **{name: round(float(value), 4) for name, value in figure.items()},
-            "n": len(hits),
-            "command": COMMAND,
-        }
+        measure = f"share of the {count} truly nearest heads that {KEPT} x int8 find"
+        share = mean(hits.tolist(), bounds=(0, 1))
+        yield figure_of("CSKB Population dev, distinct heads", measure, share, COMMAND)
 
 
 def held(folder: Path) -> Iterator[str]:
