@@ -77,8 +77,8 @@ def _convai2017(data: Path) -> Iterator[LabelledReply]:
     for row in rows_of(data / "convai2017/convai2017.jsonl.gz"):
         if row["meta"]["amt50"]:
             continue
-        turns = _joined(row)
-        engaging = int(_engagement(row) >= ENGAGING) if len(turns) > 1 else 0
+        turns = joined(row)
+        engaging = int(engagement(row) >= ENGAGING) if len(turns) > 1 else 0
         users = row["meta"]["users"]
         for (_, before, _), (speaker, text, ratings) in pairwise(turns):
             pair = Pair((before,), text)
@@ -90,19 +90,20 @@ def _convai2017(data: Path) -> Iterator[LabelledReply]:
                 yield LabelledReply(source, pair, good, row["id"])
 
 
-def _engagement(row: dict[str, Any]) -> float:
+def engagement(row: dict[str, Any], *, corrected: bool = True) -> float:
     """Return the rating of the conversation by a person, 1 to 5.
 
     An entry stands under the id of who was rated. A bot rates nobody: its entry about the human
-    is 0, and the human's rating is the one under the bot's id.
+    is 0, and the human's rating is the one under the bot's id. Published labels took the 0.
     """
     given = row["meta"]["eval"]
     bots = [name for name, kind in row["meta"]["users"].items() if kind == "Bot"]
-    rated = [given[name]["engagement"] for name in (bots or given)]
+    people = [name for name in given if name not in bots]
+    rated = [given[name]["engagement"] for name in (bots if corrected and bots else people)]
     return float(round(sum(rated) / len(rated)))
 
 
-def _joined(row: dict[str, Any]) -> list[tuple[str, str, list[int]]]:
+def joined(row: dict[str, Any]) -> list[tuple[str, str, list[int]]]:
     """Return speaker, text and ratings of each turn; messages in a row are one turn."""
     turns: list[tuple[str, str, list[int]]] = []
     ratings = row["meta"].get("utt_eval") or [0] * len(row["turns"])
