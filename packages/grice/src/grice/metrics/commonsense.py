@@ -11,7 +11,7 @@ language model reads the reply as a whole.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from msgspec.structs import replace
@@ -25,10 +25,9 @@ from grice.data import (
     Span,
     Triple,
     TripleEvidence,
-    Turn,
 )
 from grice.knowledge.schema import head_text, load_schema, tail_text
-from grice.metrics.common import unscorable_reply
+from grice.metrics.common import unscorable_reply, unsupported_reply
 from grice.metrics.declaration import Count, Example, Fraction, metric
 from grice.models.protocols import Encoder, FlawModel, encode_distinct
 from grice.numeric import sigmoid, unit_cosine
@@ -50,7 +49,6 @@ NOT_WHOLE = "no related events in whole clauses about people"
 LEAST = 0.01
 """Least plausibility in a harmonic mean: a cosine may be 0, which would decide everything."""
 SENSELESS = "nonsense"  # flaw of the model that reads whole replies
-OPENING = (Turn("", "Tell me something."),)  # before a first turn, to read it as a reply
 OPPOSED = 0.2  # share of its plausibility that a triple keeps if the opposite is known
 NEAR_HEAD, NEAR_TAIL = 0.7, 0.5  # least similarities of what is shown as nearest known
 SAME_TAIL = 0.8  # and beside a plausible triple: at .5 to .8 half of the tails spoke against it
@@ -102,7 +100,7 @@ def commonsense(
     plausibilities of a reply's triples are pooled. One whose head is known with the opposite tail
     keeps a fifth of its plausibility. A model of flaws, a larger one in the presets ``medium`` and
     ``large``, gives the probability that the reply is not senseless: the value is the harmonic mean
-    of both. In ``large`` it also reads a first turn, as if it were asked for. Without a model
+    of both. In ``large`` it also reads a first turn, which stands alone. Without a model
     (``--commonsense-judge ''``) the metric abstains on a reply without a triple. The evidence is
     every triple with its span in the text, its plausibility and a known triple that is near or
     opposes it.
@@ -139,8 +137,8 @@ def commonsense(
         if opposite is not None:
             found[triple] = (OPPOSED * found[triple][0], opposite)
     pool = mean_score if aggregation == "mean" else harmonic_mean_score
-    openings = [replace(each, history=OPENING) for each in responses if not each.history]
-    opening_chances = iter(_senseless(openings, opening_judge))
+    openings = [each for each in responses if not each.history]
+    opening_chances = iter(_senseless(openings, opening_judge, unsupported_reply))
     chances = [
         chance if response.history else next(opening_chances)
         for response, chance in zip(responses, _senseless(responses, judge), strict=True)
@@ -201,14 +199,18 @@ def _placed(triple: ExtractedTriple, response: Response) -> Triple:
     return replace(_bare(triple), head_span=head, tail_span=tail)
 
 
-def _senseless(responses: Sequence[Response], judge: FlawModel | None) -> list[float | None]:
+def _senseless(
+    responses: Sequence[Response],
+    judge: FlawModel | None,
+    reason_against: Callable[[Response], str | None] = unscorable_reply,
+) -> list[float | None]:
     """Return the probability that each reply is senseless; None where it cannot be judged."""
-    readable = [response for response in responses if unscorable_reply(response) is None]
+    readable = [response for response in responses if reason_against(response) is None]
     if judge is None or not readable:
         return [None] * len(responses)
     head = judge.flaws.index(SENSELESS) if SENSELESS in judge.flaws else 0
     chances = iter(sigmoid(judge.log_odds(readable)[:, head]).tolist())
-    return [next(chances) if unscorable_reply(each) is None else None for each in responses]
+    return [next(chances) if reason_against(each) is None else None for each in responses]
 
 
 def _judgement(
