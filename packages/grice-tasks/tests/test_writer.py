@@ -45,14 +45,19 @@ def test_only_tokens_of_the_grammar_are_taken_and_the_line_ends_when_it_may(temp
     assert len(ids) <= 7
 
 
-def test_the_graph_that_keeps_the_rules_is_taken_and_the_stance_is_told(exact_models):
+def test_the_graph_that_keeps_the_rules_is_taken_and_the_stance_is_told(exact_models, capsys):
     writer = Fixed(f"({'long ' * 3}; is a; b)", GRAPH.upper(), "(zoos; is a; zoos)")
     graphs = WrittenGraphs(writer, exact_models.load("builtin:graphs"))
     sample = Sample("1", "Zoos should be abolished.", "Zoos have\nsmall cages, animals suffer.")
     (prediction,) = graphs.predict([sample], stances=["counter"])
     assert (prediction.stance, prediction.graph) == ("counter", GRAPH)
     assert writer.prompts[0].endswith("animals suffer.\nThe argument counters the belief.\nGraph:")
+    assert (
+        "1 graph may speak for the other stance, the first of sample '1'" in capsys.readouterr().err
+    )
+    graphs.predict([sample], stances=["support"])
     assert WrittenGraphs(Fixed(), graphs._classifiers).predict([sample])[0].graph == ""
+    assert capsys.readouterr().err == ""
 
 
 def test_of_the_sentences_with_most_keywords_the_likeliest_true_are_taken():

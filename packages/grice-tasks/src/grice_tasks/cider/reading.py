@@ -120,7 +120,7 @@ def structure(
     """Return the numbers of a pair of spans, shape ``(STRUCTURE,)``."""
     values = np.zeros(STRUCTURE, np.float32)
     length = max(1, len(layout.text))
-    first, second = (_words(span) for span in (head, tail))
+    first, second = (set(WORDS_AND_COMMAS.findall(span.lower())) for span in (head, tail))
     values[0] = np.log1p(len(head)) / 4
     values[1] = np.log1p(len(tail)) / 4
     values[2] = len(first & second) / max(1, min(len(first), len(second)))
@@ -154,7 +154,3 @@ def structure(
         for i, cue in enumerate(CUES):
             values[offset + i] = not between.isdisjoint(cue)
     return values
-
-
-def _words(text: str) -> set[str]:
-    return set(WORDS_AND_COMMAS.findall(text.lower()))

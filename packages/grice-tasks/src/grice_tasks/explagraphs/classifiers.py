@@ -163,7 +163,8 @@ class GraphClassifiers:
     def stances(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[Stance, float]]:
         """Return the stance of each argument to its belief, with the margin of its score."""
         readings = [Reading(belief, argument, Graph(())) for belief, argument in pairs]
-        return [self._sided(row) for row in self._scores(self._stance, readings)]
+        rows = self._scores(self._stance, readings)
+        return [(STANCES[int(row[1] > row[0])], float(abs(row[0] - row[1]))) for row in rows]
 
     def predict(
         self, samples: Sequence[Sample], *, stances: Sequence[Stance] | None = None
@@ -219,9 +220,6 @@ class GraphClassifiers:
     def _scores(self, head: KernelHead, readings: Sequence[Reading]) -> list[Array]:
         self.encode(texts_of(readings))
         return [head(*self.features.row(reading)) for reading in readings]
-
-    def _sided(self, row: Array) -> tuple[Stance, float]:
-        return STANCES[int(row[1] > row[0])], float(abs(row[0] - row[1]))
 
 
 def _read(graph: Graph) -> Graph:

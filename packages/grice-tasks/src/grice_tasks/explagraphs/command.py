@@ -227,7 +227,7 @@ def generate(
             "argument have too few words to build facts from"
         )
     # With belief and argument in it, a line is a sample too: the other actions read it.
-    if same := [each.id for each in explained if _alike(each.belief, each.argument)]:
+    if same := [each.id for each in explained if each.belief.split() == each.argument.split()]:
         warn(f"belief and argument are the same, so that nothing explains: {', '.join(same[:5])}")
     rows = (
         {
@@ -241,10 +241,6 @@ def generate(
     )
     write_rows(rows, output)
     return DONE
-
-
-def _alike(belief: str, argument: str) -> bool:
-    return belief.split() == argument.split()
 
 
 def stats(samples: Path, predictions: Path | None = None) -> Output:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from grice.cli.output import warn
+from grice.errors import plural
 from grice_tasks.explagraphs.check import check_graph
 from grice_tasks.explagraphs.features import Reading
 from grice_tasks.explagraphs.graph import depth_first, read_graph, write_graph
@@ -70,11 +72,25 @@ class WrittenGraphs:
         """Return a stance and a graph for each sample; gold is not used."""
         pairs = [(sample.belief, sample.argument) for sample in samples]
         told = stances or [stance for stance, _ in self.stances(pairs)]
-        graphs = [self._graph(*pair, stance) for pair, stance in zip(pairs, told, strict=True)]
-        return [
-            Prediction(sample.id, stance, graph)
-            for sample, stance, graph in zip(samples, told, graphs, strict=True)
+        predictions = [
+            Prediction(sample.id, stance, self._graph(*pair, stance))
+            for sample, pair, stance in zip(samples, pairs, told, strict=True)
         ]
+        both = zip(samples, predictions, strict=True)
+        if contrary := [sample.id for sample, each in both if self._is_contrary(sample, each)]:
+            warn(
+                f"{plural(len(contrary), 'graph')} may speak for the other stance, the first of "
+                f"sample {contrary[0]!r}: read it, or give --stance"
+            )
+        return predictions
+
+    def _is_contrary(self, sample: Sample, answer: Prediction) -> bool:
+        """Return whether two classifiers read the other stance in a graph."""
+        graph, other = read_graph(answer.graph).graph, STANCES[answer.stance == STANCES[0]]
+        meanings = self._classifiers.choices([Reading(sample.belief, sample.argument, graph)])
+        meanings += self._classifiers.meanings([(sample.belief, graph)])
+        worse = (getattr(meaning, other) > getattr(meaning, answer.stance) for meaning in meanings)
+        return bool(graph.edges) and all(worse)
 
     def _graph(self, belief: str, argument: str, stance: Stance) -> str:
         """Return the candidate that breaks fewest rules and reads best as sentences."""

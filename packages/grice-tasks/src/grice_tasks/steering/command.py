@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from grice.cli.derive import Count, Input, OutputPath, Scoring
     from grice.tables import View
     from grice_tasks.steering.decoding import SteerableLM
-    from grice_tasks.steering.dialogue import Answer, Reply
+    from grice_tasks.steering.dialogue import Answer
 
 BASE = "model:medium"
 
@@ -114,7 +114,7 @@ def _lines() -> Iterator[str]:
 def _view(answer: Answer) -> View:
     replies = [answer.base] if answer.guided is None else [answer.base, answer.guided]
     titles = ("base", "guided")[: len(replies)]
-    values = [_values(reply) for reply in replies]
+    values = [{score.metric: score.value for score in reply.scores} for reply in replies]
     yield Lines([f"> {answer.message}"], style="bold")
     yield Table(
         ("", *titles),
@@ -124,7 +124,3 @@ def _view(answer: Answer) -> View:
         ],
         words=len(replies) + 1,
     )
-
-
-def _values(reply: Reply) -> dict[str, float | None]:
-    return {score.metric: score.value for score in reply.scores}

@@ -96,7 +96,9 @@ class SteerableLM:
 
         def write(i: int, before: list[str]) -> Continuation:
             ids = self._selected(before, selectors[i], ends, max_tokens)
-            return Continuation(self._text(ids, stop), len(ids), ended=ids[-1] in ends)
+            return Continuation(
+                self.text(ids).partition(stop)[0].strip(), len(ids), ended=ids[-1] in ends
+            )
 
         return self._continued(prompts, write, Continuation("", 0, ended=False))
 
@@ -178,9 +180,6 @@ class SteerableLM:
     def text(self, ids: Sequence[int]) -> str:
         """Return the text of tokens, without special ones."""
         return str(self._tokenizer.decode(list(ids)))
-
-    def _text(self, ids: Sequence[int], stop: str) -> str:
-        return self.text(ids).partition(stop)[0].strip()
 
     def _continued(
         self, prompts: Sequence[str], write: Callable[[int, list[str]], Answer], nothing: Answer
