@@ -178,7 +178,9 @@ def test_a_model_of_flaws_is_weighed_with_triples_and_judges_replies_without():
     assert (none.status, abstained.status) == ("ok", "abstained")
     (better,) = judge([after], MISSED, judge=Senseless(), plausibility=Plausibility(awful=0.9))
     assert none.value < better.value < 0.5
-    assert better.reason.startswith("senseless as a whole: 0.88; most plausible: PersonX misses")
+    assert better.reason.startswith("senseless as a whole: 0.88, though most plausible: PersonX")
+    (both,) = judge([after], MISSED, judge=Senseless(), plausibility=Plausibility(awful=0.1))
+    assert both.reason.startswith("senseless as a whole: 0.88; least plausible: PersonX misses")
 
 
 def test_a_model_for_first_turns_reads_these_alone():

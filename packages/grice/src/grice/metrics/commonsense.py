@@ -225,8 +225,9 @@ def _judgement(
         events = f"{shown.triple.head} — {shown.triple.relation} — {shown.triple.tail}"
         reason = f"{side} plausible: {events} ({shown.plausibility:.2f})"
     if senseless is not None:
+        link = ", though" if triples and senseless > NEUTRAL <= value else ";"
         value = harmonic_mean_score([1 - senseless, *([value] if triples else ())])
-        reason = f"senseless as a whole: {senseless:.2f}; {reason}"
+        reason = f"senseless as a whole: {senseless:.2f}{link} {reason}"
         evidence += (FeatureEvidence("senseless as a whole", senseless),)
     return Judgement(value, "ok", reason, extraction.flags, evidence)
 
