@@ -181,16 +181,9 @@ def test_a_model_of_flaws_is_weighed_with_triples_and_judges_replies_without():
     assert better.reason.startswith("senseless as a whole: 0.88, though most plausible: PersonX")
     (both,) = judge([after], MISSED, judge=Senseless(), plausibility=Plausibility(awful=0.1))
     assert both.reason.startswith("senseless as a whole: 0.88; least plausible: PersonX misses")
-
-
-def test_a_model_for_first_turns_reads_these_alone():
-    asked = Senseless()
-    first, after, empty = judge(
-        [response("I sleep."), response("I sleep.", WHY), response(" ")], opening_judge=asked
-    )
-    assert [score.status for score in (first, after, empty)] == ["ok", "abstained", "abstained"]
-    assert first.value < 0.2
-    assert [(reply.text, reply.history) for reply in asked.asked] == [("I sleep.", ())]
+    first, *others = judge([alone, after, response(" ")], opening_judge=(opening := Senseless()))
+    assert (first.value < 0.2, [each.status for each in others]) == (True, ["abstained"] * 2)
+    assert [(reply.text, reply.history) for reply in opening.asked] == [("I sleep.", ())]
 
 
 def test_a_known_opposite_lowers_a_triple_and_is_the_evidence(exact_models):
