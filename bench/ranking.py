@@ -160,6 +160,8 @@ def precise(sets: Sequence[str], preset: str) -> dict[str, dict[str, float]]:
         ranker = ranking.Ranker(rules=(*ranking.selected(ranking.ALL), *own), speakers=everyone)
         found = [f for talk, scores in scored(name, preset) for f in ranker.add(talk, scores)]
         places = {(flaw.conversation, flaw.turn, flaw.code) for flaw in found}
+        listed = {flaw[:2] for flaw in places if flaw[2] in {rule.code for rule in own}}
+        print(preset, name, sum(bool(key[reply]) for reply in listed), "flawed of", len(listed))
         replies += len(key) * bool(everyone)
         for (place, kind), code in product(key.items(), [rule.code for rule in own]):
             flawed = code in KINDS.get(kind, kind) if isinstance(kind, str) else bool(kind)
