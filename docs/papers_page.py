@@ -26,6 +26,10 @@ with the reason. {counts}. Where a bench measures it, *ours* is the recorded fig
 interval, *printed* the figure that the paper states for it, *floor* a trivial baseline on the same
 items. `make docs` writes this page from [papers.toml](papers.toml) and the [records](results.md).
 
+To run the commands in a clone: `pip install ./packages/grice-models ./packages/grice ./packages/grice-tasks
+./packages/grice-annotate ./packages/grice-research`. `grice bench` also needs the data sets, which each page of
+[results](results.md) names.
+
 """
 READ = Path(__file__).parent / "research/student/read.jsonl"
 READING = """

@@ -8,10 +8,10 @@ of logs stand escaped between ``<pre>`` tags, so that they are neither formatted
 from __future__ import annotations
 
 import html
+import http.client
 import json
 import os
 import sys
-import urllib.error
 import urllib.request
 from pathlib import Path
 
@@ -22,7 +22,7 @@ PARTS = {"check.txt": "Findings", "gate.txt": "Gate", "compare.txt": "Against th
 
 
 def body(folder: Path) -> str:
-    """Return the comment: the last line of the findings, and each part folded."""
+    """Return the comment: each part folded under its first line; empty without results."""
     shown = [MARK]
     room = LONGEST // len(PARTS)
     for name, title in PARTS.items():
@@ -32,11 +32,12 @@ def body(folder: Path) -> str:
             continue
         lines = text.splitlines()
         head = lines[-1] if name == "check.txt" else lines[0]
-        if len(text) > room // 2:
-            text = text[: room // 2].rpartition("\n")[0] + "\n… (the report of the run has all)"
+        text = html.escape(text)
+        if len(text) > room:
+            text = text[:room].rpartition("\n")[0] + "\n… (the report of the run has all)"
         shown += [f"<details><summary><b>{title}</b>: {html.escape(head[:200])}</summary>", "",
-                  f"<pre>{html.escape(text)}</pre>", "</details>", ""]  # fmt: skip
-    return "\n".join(shown)[:LONGEST]
+                  f"<pre>{text}</pre>", "</details>", ""]  # fmt: skip
+    return "\n".join(shown) if len(shown) > 1 else ""
 
 
 def asked(method: str, place: str, data: object = None) -> object:
@@ -71,12 +72,15 @@ def main() -> None:
         print("no pull request: nothing to comment on")
         return
     content = {"body": body(Path(os.environ["FOLDER"]))}
+    if not content["body"]:
+        print("no results, because an earlier step failed: nothing to comment")
+        return
     try:
         if (comment := own(number)) is None:
             asked("POST", f"{number}/comments", content)
         else:
             asked("PATCH", f"comments/{comment}", content)
-    except (urllib.error.URLError, TimeoutError) as error:
+    except (OSError, ValueError, http.client.HTTPException) as error:
         # Pull requests of forks have a token that only reads.
         print(f"::warning title=grice::no comment was written: {error}; the job needs "
               "permissions: pull-requests: write")  # fmt: skip

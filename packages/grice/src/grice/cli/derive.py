@@ -60,9 +60,9 @@ limit_requests (N): send at most N requests to an endpoint, retries included; an
 metrics (NAMES): metrics, comma-separated (grice list)
 mode: arithmetic: fast (int8) or exact (float32, one text at a time)
 model (MODEL): model reference
-models (PRESET): models and weights of all metrics: small (shipped), medium, large, a preset or
-    FILE.toml of your own, or openai:MODEL@URL, which adds LLM judges; default: that of grice models
-    use, else small
+models (PRESET): models and weights of all metrics: small (the default, unless grice models use set
+    another), medium, large, a preset or FILE.toml of your own, or openai:MODEL@URL, which adds LLM
+    judges
 no_cache: do not cache model outputs between runs
 output (FILE): write the result here
 plugin (FILE.py): a Python file that declares further metrics; may be repeated
@@ -224,7 +224,8 @@ def _add_arguments(
         if parameter.annotation == "Scoring":
             _add_scoring(parser, words, takes_metrics="score" not in parameters)
         elif group := GROUPS.get(parameter.annotation):
-            _add_group(parser, group)
+            title = about(group).removeprefix("options on ")
+            _add_group(parser.add_argument_group(title), group)
         elif name != "json":
             _add(parser, name, parameter.annotation, parameter.default, helps, option=option)
     _add(parser, "json", "bool", False, {}, option=True)

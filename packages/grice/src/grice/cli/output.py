@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 DONE, UNMET, UNUSABLE, FAULT, PARTIAL, INTERRUPTED = 0, 1, 2, 3, 4, 130
 MEANINGS = {
     DONE: "done",
-    UNMET: "a check failed (gate, verification or graph)",
+    UNMET: "findings, or a check failed (gate, doctor, graphs)",
     UNUSABLE: "nothing done: an argument, an input, a model or an output cannot be used, or no "
     "score could be computed",
     FAULT: "internal error",

@@ -71,8 +71,8 @@ def check(
             the default ones
         rank: order the replies for reading: those with findings, then by the probability that a
             person objects, by the models of --models or the scores of --scores
-        models (PRESET): also offer the rules that read scores, D311 to D316, and with --rank order
-            replies, by these models: small, medium, large, or a preset of your own
+        models (PRESET): with --rank they order the replies; without it they offer the rules that
+            read scores, D311 to D316
         scores (OUT.jsonl): with --rank: scores of grice score, instead of scoring again
         group: also list groups of replies with findings that have a similar meaning; with --rank
             those of the ranked replies

@@ -180,7 +180,7 @@ def serve(
     speaker: Sequence[str] = (),
     scoring: Scoring,
 ) -> Output | int:
-    """Score, explain, review and rerank over HTTP, with a live page.
+    """Score, explain, rank and rerank over HTTP, with a live page.
 
     Args:
         check: answer one request of each kind without a network, and end
