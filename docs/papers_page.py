@@ -27,8 +27,7 @@ interval, *printed* the figure that the paper states for it, *floor* a trivial b
 items. `make docs` writes this page from [papers.toml](papers.toml) and the [records](results.md).
 
 To run the commands in a clone: `pip install ./packages/grice-models ./packages/grice ./packages/grice-tasks
-./packages/grice-annotate ./packages/grice-research`. `grice bench` also needs the data sets, which each page of
-[results](results.md) names.
+./packages/grice-annotate ./packages/grice-research`. `grice bench` also needs [data sets](commands/data.md).
 
 """
 READ = Path(__file__).parent / "research/student/read.jsonl"
