@@ -2,7 +2,9 @@
 
 All 12 relations were asked of all 100 replies; a cell is a reply and a relation. Saying yes
 everywhere, or for the six relations that people found most often in the training part, are the
-baselines: their F1 is near those of the published extractors.
+baselines: their F1 is near those of the published extractors. The paper's search takes every known
+triple that shares a word with the reply and another with it or the turn before, of a sample of
+ATOMIC-2020 here.
 
 Whether a cell holds a triple is judged as a yes or no; how alike the triples are, by BLEU-2 over
 the cells where both the people and the extractor give one (the released script).
@@ -10,12 +12,15 @@ the cells where both the people and the extractor give one (the released script)
 
 from __future__ import annotations
 
+import csv
+import gzip
 import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
-from itertools import pairwise
+from functools import cache, partial
+from itertools import pairwise, product
+from pathlib import Path
 from typing import NamedTuple, cast
 
 import msgspec
@@ -26,12 +31,15 @@ from grice.errors import InputError
 from grice.knowledge.extraction import ContextResponse, TripleExtractor
 from grice.knowledge.schema import RELATIONS
 from grice.metrics.commonsense import exchange_of
+from grice.perturb.wording import lemma, words
 from grice.scoring.loaded import responses
 from grice.stats.estimate import Estimate
 from grice.stats.inputs import Floats
 from grice.stats.resample import estimate, resample
+from grice.text.content import content_words
 from grice.text.events import event_text
-from grice_research.context import BenchContext
+from grice_research.benches.atomic2020 import SOURCE, TRAINING
+from grice_research.context import BenchContext, data_digest
 from grice_research.figures import Figure, Gap, Kind, figure, gap_to
 from grice_research.published import printed
 
@@ -46,6 +54,7 @@ PRINTED = {
     "precision": "precision", "recall": "recall", "F1": "f1", "BLEU-2": "bleu2",
 }  # fmt: skip
 BESIDE = "ACCENT T5"
+SEARCH = "CSKB search"
 FREQUENT = ("xEffect", "oReact", "HasSubEvent", "HinderedBy", "isAfter", "xAttr")
 """The relations with most triples in DECO's training part (Table 10)."""
 
@@ -59,9 +68,9 @@ def measure(context: BenchContext) -> Iterator[Figure]:
     models = context.models()
     extractor = cast("TripleExtractor", models.load(MODEL))
     fingerprint = f"{models.fingerprint(MODEL)}|on:{replies.fingerprint}"
-    cells = printed("accent", "table 3")[BESIDE]
     stated = {
-        PRINTED[measure]: value for (_, measure), value in cells.items() if measure in PRINTED
+        row: {PRINTED[name]: value for (_, name), value in cells.items() if name in PRINTED}
+        for row, cells in printed("accent", "table 3").items()
     }
 
     found = read_triples(extractor, exchanges)
@@ -71,10 +80,13 @@ def measure(context: BenchContext) -> Iterator[Figure]:
         compared = extraction_differences(ours, cells_of(copied, replies), RELATIONS)
         for name in ("f1", "bleu2"):
             gaps.setdefault(name, []).append(gap_to(row, compared[name]))
-    for each in _rows("extractor", found, replies, "ours", fingerprint, stated):
+    for each in _rows("extractor", found, replies, "ours", fingerprint, stated[BESIDE], BESIDE):
         yield msgspec.structs.replace(each, gaps=tuple(gaps.get(each.measure, ())))
     for row, copied in trivial.items():
         yield from _rows(row, copied, replies, "baseline", replies.fingerprint)
+    known = f"{data_digest(context.folder, TRAINING)}|on:{replies.fingerprint}"
+    search = searched(exchanges, context.folder / TRAINING)
+    yield from _rows(SEARCH, search, replies, "ours", known, stated[SEARCH], SEARCH)
 
 
 def read_triples(extractor: TripleExtractor, exchanges: Sequence[ContextResponse]) -> Found:
@@ -104,6 +116,43 @@ def baselines(exchanges: Sequence[ContextResponse]) -> dict[str, Found]:
     }
 
 
+def searched(exchanges: Sequence[ContextResponse], known: Path) -> Found:
+    """Return the known triples of which one side holds a word of the reply, the other another."""
+    if not known.is_file():
+        raise InputError(f"{TRAINING} is not in the data folder; it is from {SOURCE}")
+    with gzip.open(known, "rt", encoding="utf-8") as lines:
+        rows = [row for row in csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
+                if row["split"] == "train" and row["relation"] in RELATIONS]  # fmt: skip
+    sides = [(row["head"].lower(), row["tail"].lower()) for row in rows]
+
+    @cache
+    def holding(word: str, side: int) -> frozenset[int]:
+        return frozenset(i for i, pair in enumerate(sides) if word in pair[side])
+
+    triples: Found = []
+    for exchange in exchanges:
+        own, before = _concepts(exchange.reply), _concepts(exchange.previous)
+        places = {
+            place
+            for word, other in product(sorted(own), sorted(own | before))
+            if word != other
+            for side in (0, 1)
+            for place in holding(word, side) & holding(other, 1 - side)
+        }
+        cells: dict[str, Pairs] = {}
+        for row in (rows[place] for place in sorted(places)):
+            cells.setdefault(row["relation"], []).append((row["head"], row["tail"]))
+        triples.append(cells)
+    return triples
+
+
+def _concepts(text: str) -> set[str]:
+    """Return the base forms of the nouns, verbs and adjectives of a text that tell something."""
+    content = {word.text.lower() for word in content_words(text)}
+    kinds = ((word.lower, word.kind or "noun") for word in words(text) if word.lower in content)
+    return {lemma(word, kind) for word, kind in kinds if kind != "name"}
+
+
 def cells_of(triples: Found, replies: Replies) -> list[Cells]:
     """Return found triples beside those of people, by reply."""
     cells = []
@@ -122,13 +171,14 @@ def _rows(
     kind: Kind,
     signature: str,
     published: Mapping[str, float] | None = None,
+    printed_as: str = "",
 ) -> Iterator[Figure]:
     cells = cells_of(triples, replies)
     given = sum(bool(pairs) for each in triples for pairs in each.values())
     why = f"{given} of {len(triples) * len(RELATIONS)} cells hold a triple"
     for name, measured in extraction_measures(cells, RELATIONS).items():
         stated = (published or {}).get(name)
-        beside = "" if stated is None else BESIDE
+        beside = "" if stated is None else printed_as
         about = partial(figure, why=why, signature=signature, published=stated, beside=beside)
         yield about(row, name, measured, kind)
 
