@@ -386,9 +386,9 @@ def _described(evidence: Evidence, texts: Sequence[str]) -> list[str]:
         case TurnEvidence(turn=turn, effect=effect):
             return [f"{effect:+.2f}  #{turn} {one_line(as_read(texts[turn]))}"]
         case FeatureEvidence(name=name, value=value, effect=None):
-            return [f"{one_line(name)} = {value:g}"]
+            return [f"{one_line(name)} = {round(value, 3):g}"]
         case FeatureEvidence(name=name, value=value, effect=effect):
-            return [f"{effect:+.2f}  {one_line(name)} = {value:g}"]
+            return [f"{effect:+.2f}  {one_line(name)} = {round(value, 3):g}"]
 
 
 def _changes_view(changes: Mapping[str, Sequence[Counterfactual]]) -> View:
