@@ -59,6 +59,7 @@ def keyed(name: str) -> tuple[Sequence[Conversation], Key]:
         logs = [(from_objects(log["messages"], log["id"]), log) for log in map(json.loads, lines)]
         flaws = {
             (talk.id, turn): " ".join(f["rule"] for f in log["flaws"] if f["turn"] == turn)
+            .replace("D302", KINDS["asks again"])
             for talk, log in logs for turn in judged_turns(talk)
         }  # fmt: skip
         return [talk for talk, _ in logs], flaws

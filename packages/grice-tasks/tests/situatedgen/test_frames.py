@@ -1,10 +1,14 @@
 import gzip
+import json
 import re
+from pathlib import Path
 
 import pytest
 
 from grice_tasks.situatedgen.frames import Frames, named
 from grice_tasks.situatedgen.words import match_keywords
+
+CLAUSES = Path(__file__).with_name("clauses.jsonl").read_text("utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -17,25 +21,10 @@ def frames(tmp_path_factory):
     return Frames(file)
 
 
-@pytest.mark.parametrize(("keywords", "contexts", "expected"), [
-    (("lizard", "wild", "Utah"), {"Utah": "GEO"}, "One can find a lizard in the wild in Utah"),
-    (("Jackie Chan", "actor", "film", "Hong Kong"), {"Hong Kong": "GEO"},
-     "Jackie Chan is an actor known for film in Hong Kong"),
-    (("California", "Fresno"), {"California": "GEO", "Fresno": "GEO"},
-     "Fresno is in California"),
-    (("July", "winter", "Chile"), {"July": "TEMP", "Chile": "GEO"},
-     "July is during the winter in Chile"),
-    (("Tourists", "honey", "united states"), {"united states": "GEO"},
-     "Tourists can find honey in the united states"),
-    (("The Moon Club", "role", "war", "Spain"), {"Spain": "GEO"},
-     "The Moon Club plays a role in the war in Spain"),
-    (("bridge", "Sunday"), {"Sunday": "TEMP"}, "One can find a bridge on Sunday"),
-    (("Betty White", "98 years old"), {"98 years old": "TEMP"}, "Betty White is 98 years old"),
-    (("Memphis", "city", "U.S."), {"Memphis": "GEO", "U.S.": "GEO"},
-     "Memphis is a city in the U.S."),
-])  # fmt: skip
-def test_clauses_of_keywords(frames, keywords, contexts, expected):
-    assert frames.write(keywords, contexts) == expected
+@pytest.mark.parametrize("case", CLAUSES.splitlines())
+def test_clauses_of_keywords(frames, case):
+    clause, keywords, contexts = json.loads(case).values()
+    assert frames.write(keywords, contexts) == clause
 
 
 @pytest.mark.parametrize("keywords", [

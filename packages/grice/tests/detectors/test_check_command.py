@@ -86,10 +86,12 @@ def test_rules_that_read_scores_need_the_models_of_a_preset(capsys):
     talk = [{"role": ("user", "assistant")[i % 2], "content": t} for i, t in enumerate(said)]
     Path("talk.json").write_text(json.dumps({"messages": talk}))
     for words, status in ((["--models", "small", "--select", "D3"], 1), (["--models", "small"], 0),
-                          (["--select", "D31"], 2), (["--scores", "x"], 2)):  # fmt: skip
+                          (["--select", "D31"], 2), (["--scores", "x"], 2),
+                          (["--select", "T", "--models", "small"], 2)):  # fmt: skip
         got, (out, err) = main(["check", "talk.json", *words]), capsys.readouterr()
         listed, refused = "talk.json:talk:1 1 D311 makes no" in out, "D31 reads scores: give" in err
         assert (got, listed, refused) == (status, status == 1, "D31" in words)
+    assert "models small: no selected rule reads scores: leave the models out" in err
     main(["check", "talk.json", "--models", "small", "--select", "D3", "--json", "-o", "by.json"])
     assert grice.check("talk.json", models="small", select=["D3"]) == read_baseline("by.json")
 

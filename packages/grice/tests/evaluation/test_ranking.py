@@ -1,6 +1,7 @@
 """The order of reading: which replies come first, why, and what is missing."""
 
 import json
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
@@ -15,6 +16,7 @@ from grice.evaluation.ranking import Ranker, rank
 PRECISE = {
     code: (rule.precision, rule.measured.low) for code, rule in RULES.items() if rule.measured
 }
+OBJECTIONS = Path(__file__).with_name("objections.jsonl").read_text("utf-8")
 TEXTS = ["Where do you live?", "In Leeds.", "Do you like it?", "In Leeds.", "Nice."]
 TALK = Conversation("talk", tuple(Turn("ab"[i % 2], text) for i, text in enumerate(TEXTS)))
 
@@ -127,13 +129,50 @@ def test_the_quality_of_the_run_decides_with_the_evidence_of_its_strongest_part(
     assert not result.missing + result.unused
 
 
-@pytest.mark.parametrize(("nonsense", "dull", "flaw"), [
-    (0.1, 0.9, "D316"), (0.79, 0.8, "D311"), (0.9, 0.1, "D311"),
+@pytest.mark.parametrize(("nonsense", "dull", "repetition", "flaws"), [
+    (0.1, 0.9, 0.5, ["D316"]), (0.79, 0.8, 0.5, ["D311"]), (0.9, 0.1, 0.5, ["D311"]),
+    (0.9, 0.1, 0.01, ["D314"]), (0.7, 0.1, 0.5, []),
 ])  # fmt: skip
-def test_sense_names_its_most_probable_flaw(nonsense, dull, flaw):
+def test_a_clear_flaw_is_named_and_the_same_words_before_all(nonsense, dull, repetition, flaws):
     heads = [FeatureEvidence("nonsense", nonsense), FeatureEvidence("dull", dull)]
-    (item,) = ranked(scored(3, "sensibleness", 0.0, *heads, model="sense-small")).items
-    assert (item.metric, item.findings[0].code) == ("sensibleness", flaw)
+    sense = scored(3, "sensibleness", 0.0, *heads, model="sense-small")
+    (item,) = ranked(sense, scored(3, "repetition", repetition)).items
+    assert [finding.code for finding in item.findings] == flaws
+
+
+@pytest.mark.parametrize("case", OBJECTIONS.splitlines())
+def test_a_user_who_objects_says_what_is_wrong(case):
+    reply, said, flaw = json.loads(case).values()
+    texts = (
+        "Four people, Sunday.",
+        "Fine.",
+        "Is it by the window?",
+        reply,
+        said,
+        "Sorry, my mistake.",
+    )
+    turns = (Turn(("user", "bot")[i % 2], text) for i, text in enumerate(texts))
+    talk = Conversation("talk", tuple(turns))
+    (item,) = (i for i in ranked(scored(3, "relevance", 0.9), talk=talk).items if i.turn == 3)
+    assert [f.message.startswith(flaw or "-") for f in item.findings].count(True) == bool(flaw)
+    assert all(code[0] in "DU" for code in (finding.code for finding in item.findings))
+
+
+def test_replies_in_another_language_have_no_rank_and_are_counted(tmp_path, capsys):
+    texts = "Wo ist mein Paket?", "Ihr Paket ist auf dem Weg zu Ihnen.", "Where?", "It is in Leeds."
+    talk = Conversation("talk", tuple(Turn("ab"[i % 2], text) for i, text in enumerate(texts)))
+    ranker = Ranker(9, speakers=("b",))
+    silent = scored(1, "relevance", 0.5, status="abstained")
+    ranker.add(talk, [silent, scored(3, "relevance", 0.9)])
+    listed = [(item.rank, item.turn, item.status) for item in ranker.ranking().items]
+    assert listed == [(1, 3, "ok"), (0, 1, "abstained")]
+    assert ranker.ranking().unjudged == {"German": 1}
+    turns = (*talk.turns[:2], Turn("a", "Wann?"), Turn("b", "Er kommt."))
+    (tmp_path / "talk.jsonl").write_bytes(json_line(replace(talk, turns=turns)))
+    assert main(["check", str(tmp_path / "talk.jsonl"), "--rank"]) == 0
+    out, err = capsys.readouterr()
+    assert out == "none of 4 replies is ranked\n"
+    assert "4 of 4 replies are not ranked, since their language is not judged: German (4)" in err
 
 
 def test_it_says_what_it_rests_on_and_what_is_missing():
@@ -249,6 +288,17 @@ def test_the_command_ranks_by_given_scores_in_all_forms(tmp_path, capsys, monkey
     assert main([*words, "--limit", "1", "-o", str(out), "--json"]) == 1
     (line,) = map(json.loads, out.read_text("utf-8").splitlines())
     assert (line["rank"], line["turn"], line["findings"][0]["code"]) == (1, 4, "T105")
+    twice = [line.replace('"talk"', f'"{name}"') for name in "ab" for line in [talks.read_text()]]
+    talks.write_text("\n".join(twice))
+    scores.write_text("\n".join(json_line(replace(score, conversation=name)).decode()
+                                for name in "ab" for score in every))  # fmt: skip
+    assert main(words) == 1
+    shown = capsys.readouterr().out
+    assert (shown.count("> <b>{{x}}"), "2 times, also b 4" in shown) == (1, True)
+    assert main([*words, "--format", "markdown"]) == 1
+    assert "| a 4 (2 times, also b 4) | T105 |" in capsys.readouterr().out
+    assert main([*words, "--json"]) == 1
+    assert len(capsys.readouterr().out.splitlines()) == 10
     for form in ("github", "markdown", "sarif", "junit"):
         assert main([*words, "--format", form]) == 1
         shown = capsys.readouterr().out

@@ -1,5 +1,6 @@
 """Events come out as ATOMIC writes them, with the right person in each place."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ from grice.text.events import event_text, reaction, read_event, triple_texts
 
 EVENTS = Path(__file__).with_name("events.tsv").read_text("utf-8").splitlines()
 """Events as they are said and as ATOMIC writes them."""
+TRIPLES = Path(__file__).with_name("triples.jsonl").read_text("utf-8")
+"""Speakers and texts of a head and a tail, whom the relation names, and both in the same form."""
 
 
 @pytest.mark.parametrize("case", [line for line in EVENTS if not line.startswith("#")])
@@ -31,27 +34,11 @@ def test_who_an_event_is_about(text, by, subject, explicit):
     assert (event.subject, event.explicit) == (subject, explicit)
 
 
-@pytest.mark.parametrize(("head", "tail", "tail_subject", "expected"), [
-    (("previous", "I have no family"), ("responder", "you can stay with me"), None,
-     ("PersonX has no family", "PersonX stays with PersonY")),
-    (("responder", "you can stay with me"), ("previous", "I have no family"), None,
-     ("PersonX stays with PersonY", "PersonX has no family")),
-    (("responder", "you passed the interview"), ("responder", "I will call you"), None,
-     ("PersonX passes the interview", "PersonY calls PersonX")),
-    # a head about a thing leaves PersonX to the tail
-    (("responder", "the material is so abstract"), ("responder", "you have trouble with it"),
-     None, ("the material is so abstract", "PersonX has trouble with it")),
-    # a relation can say who the tail is about, unless it is about a thing
-    (("previous", "I lost my dog"), ("responder", "I feel sorry for you"), "PersonY",
-     ("PersonX loses PersonX's dog", "PersonY feels sorry for PersonX")),
-    (("previous", "I lost my dog"), ("responder", "I feel sorry for you"), "PersonX",
-     ("PersonX loses PersonX's dog", "PersonX feels sorry for PersonY")),
-    (("previous", "I lost my dog"), ("responder", "that is sad for you"), "PersonY",
-     ("PersonX loses PersonX's dog", "that is sad for PersonX")),
-])  # fmt: skip
-def test_a_triple_names_the_same_person_alike_on_both_sides(head, tail, tail_subject, expected):
+@pytest.mark.parametrize("case", TRIPLES.splitlines())
+def test_a_triple_names_the_same_person_alike_on_both_sides(case):
+    head, tail, subject, texts = json.loads(case).values()
     first, second = (read_event(text, said_by=by) for by, text in (head, tail))
-    assert triple_texts(first, second, tail_subject=tail_subject) == expected
+    assert triple_texts(first, second, tail_subject=subject) == tuple(texts)
 
 
 @pytest.mark.parametrize(("text", "felt"), [

@@ -7,15 +7,19 @@ the bot takes back.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from grice.data import FeatureEvidence, Finding, Score, Span
-from grice.detectors.reactions import TAKEN_BACK, Sign
+from grice.detectors.reactions import ASKED, I_SAID, TAKEN_BACK, YOU_SAID, Sign, told_of
 from grice.detectors.rules import Rule
 from grice.errors import excerpt
+from grice.metrics.quality import LOW
 from grice.text.markup import as_read
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from grice.detectors.conversation import Reply
 
 SENSELESS = Rule("D311", "senseless", "makes no sense", severity="warning")
@@ -27,32 +31,87 @@ DULL = Rule("D316", "dull", "dull reply", severity="warning")
 REACTED = Rule("U511", "user-reacts", "the user reacts to it", severity="note")
 WITHDRAWN = Rule("U512", "taken-back", "the bot takes it back", severity="note")
 SCORED_RULES = (SENSELESS, OFF_TOPIC, CONTRADICTS, REPEATS, UNANSWERED, DULL, REACTED, WITHDRAWN)
-OF_METRIC = {"contradiction": CONTRADICTS, "relevance": OFF_TOPIC, "repetition": REPEATS}
-"""Rule of a metric that sees one kind of flaw."""
 OF_CAUSE = {"unanswered": UNANSWERED, "nonsense": SENSELESS, "dull": DULL}
 """Rules of flaws that ``sensibleness`` tells apart; of equal ones the first."""
-EQUAL = 0.02  # difference of probabilities that tells nothing
+EQUAL, CLEAR = 0.02, 0.8
+"""Difference of probabilities that tells nothing, and probability from which on one is clear."""
+NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+DENIES = re.compile(r"\b(?:no|not|never|cannot)\b|n['’]t\b", re.IGNORECASE)
+NEGATED = re.compile(rf"{DENIES.pattern}|\b(?:without|no(?:body|thing|ne)|hardly)\b", re.IGNORECASE)
+SAME, CONFLICT, FAR = 0.02, 0.5, 0.45
+"""Values of repetition, contradiction and relevance up to which the flaw is clear."""
 QUOTED, SPANS = 80, 4
 
 
-def rule_of(score: Score) -> Rule:
-    """Return the rule that a low score of a metric belongs to."""
-    if known := OF_METRIC.get(score.metric):
-        return known
+def reason_of(seen: Mapping[str, Score], reply: Reply | None) -> tuple[str, Finding] | None:
+    """Return the metric and the finding of a clear flaw; None if none is clear.
+
+    What the bot said before, as the user tells, comes first, then the same words as before, which
+    contradict if a number or a negation differs, then what else the user says next, then a
+    contradiction, the flaws that ``sensibleness`` tells apart, and the relevance. The metric of
+    what the user says is "".
+    """
+    values = {name: 1.0 if score.value is None else score.value for name, score in seen.items()}
+    told = told_of(reply) if reply is not None else None
+    same = values.get("repetition", 1.0) <= SAME
+    if reply is not None and (told == YOU_SAID or (told == I_SAID and not same)):
+        return "", _as_told(told, reply)
+    if same:
+        differs = reply is not None and _differs(seen["repetition"], reply)
+        metric, rule = "repetition", CONTRADICTS if differs else REPEATS
+    elif values.get("contradiction", 1.0) <= CONFLICT:
+        metric, rule = "contradiction", CONTRADICTS
+    elif cause := _cause(seen.get("sensibleness")):
+        metric, rule = "sensibleness", cause
+    elif reply is not None and told == ASKED:
+        return "", _as_told(told, reply)
+    elif values.get("relevance", 1.0) <= FAR:
+        metric, rule = "relevance", OFF_TOPIC
+    else:
+        return None
+    if reply is None:
+        place = seen[metric].conversation, seen[metric].turn or 0
+        message = f"{rule.title} ({metric} {values[metric]:.2f})"
+        return metric, Finding(rule.code, rule.name, *place, message, severity=rule.severity)
+    return metric, _worded(rule, reply, *_flaw(rule, seen[metric], reply))
+
+
+def _as_told(told: str, reply: Reply) -> Finding:
+    """Return the finding of what the user says next about a reply."""
+    rule, message, turn = CONTRADICTS, "contradicts what the user said, as turn {} tells", None
+    if told == YOU_SAID:
+        message = "contradicts an earlier turn, as the user says in turn {}"
+    elif told == ASKED:
+        rule, message, turn = UNANSWERED, "leaves turn {} unanswered", reply.last_of_other
+    elif "?" in reply.text:
+        rule, message = REPEATS, "asks for what the user said, as turn {} tells"
+    turn = reply.next_of_user if turn is None else turn
+    return _worded(rule, reply, message.format(turn), [Span(reply.turn, 0, len(reply.whole))])
+
+
+def _differs(score: Score, reply: Reply) -> bool:
+    """Return whether words that are repeated have another number, or are negated, in one turn."""
+    shown = [each.span for each in score.evidence if isinstance(each, FeatureEvidence)]
+    spans = [span for span in shown if span is not None][:2]
+    if len(spans) < 2 or spans[0].turn == spans[1].turn:
+        return False
+    texts = reply.talk.turns
+    own, earlier = (texts[span.turn].text[span.start : span.end] for span in spans)
+    if not {*NUMBER.findall(own)} <= {*NUMBER.findall(texts[spans[1].turn].text)}:
+        return True
+    pairs = (own, earlier), (earlier, own)
+    return any(DENIES.search(one) and not NEGATED.search(other) for one, other in pairs)
+
+
+def _cause(score: Score | None) -> Rule | None:
+    """Return the rule of the flaw that a low sensibleness names, if it is probable enough."""
+    if score is None or (score.value or 0.0) >= LOW:
+        return None
     heads = {each.name: each.value for each in score.evidence if isinstance(each, FeatureEvidence)}
     causes = {name: heads[name] for name in OF_CAUSE if name in heads}
     most = max(causes.values(), default=0.0)
-    return next((OF_CAUSE[name] for name, p in causes.items() if p >= most - EQUAL), SENSELESS)
-
-
-def finding_by(score: Score, reply: Reply | None) -> Finding:
-    """Return the finding of a low score, in words where the text of the reply is known."""
-    rule = rule_of(score)
-    if reply is None:
-        message = f"{rule.title} ({score.metric} {score.value or 0.0:.2f})"
-        place = score.conversation, score.turn or 0
-        return Finding(rule.code, rule.name, *place, message, severity=rule.severity)
-    return _worded(rule, reply, *_flaw(rule, score, reply))
+    close = (OF_CAUSE[name] for name, p in causes.items() if p >= most - EQUAL)
+    return next(close, None) if most >= CLEAR else None
 
 
 def finding_of(sign: Sign, reply: Reply) -> Finding:

@@ -86,13 +86,19 @@ def rules_for(
     """Return the rules to run; those that read scores are offered with the models of a preset.
 
     Raises:
-        InputError: For a code of no rule, of one that reads scores if there are no models, or if
-            no rule is left.
+        InputError: For a code of no rule, of one that reads scores if there are no models, for
+            models that no rule needs, or if no rule is left.
     """
     if models:
         from grice.evaluation.ranking import scored_rules
 
-        return selected((*ALL, *scored_rules(models)), select, ignore, min_confidence)
+        rules = selected((*ALL, *scored_rules(models)), select, ignore, min_confidence)
+        if select and not any(rule.reads_scores for rule in rules):
+            raise InputError(
+                f"models {models}: no selected rule reads scores: leave the models out, select "
+                "D311 to D316, or order the replies by --rank"
+            )
+        return rules
     for name in select:
         if not named(ALL, name) and named(SCORED_RULES, name):
             raise InputError(

@@ -1,4 +1,4 @@
-"""Replies in the order in which a person should read them, each with its strongest reason.
+"""Replies in the order in which a person should read them, each with its reason.
 
 Nothing is scored here. Replies with findings of rules (:mod:`grice.detectors`) come first, those of
 the most precise rule before others. The others follow by the probability that a person objects, a
@@ -13,12 +13,12 @@ from __future__ import annotations
 import heapq
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from functools import cache
 from importlib import resources
 from itertools import takewhile
 from pathlib import Path
-from typing import NamedTuple, Unpack
+from typing import Literal, NamedTuple, Unpack
 
 import msgspec
 from msgspec.structs import replace
@@ -26,20 +26,21 @@ from msgspec.structs import replace
 from grice.data import Conversation, FeatureEvidence, Finding, Score, Span
 from grice.detectors import ALL, RULES, empty_reply, find_flaws
 from grice.detectors.check import FEWEST, NEARLY_ALL, Check, Checker, Known, count_of
-from grice.detectors.conversation import Background, Reply
+from grice.detectors.conversation import Background, Reply, plain
 from grice.detectors.dialogue import repeats_on_request
 from grice.detectors.reactions import Sign, signs_of
 from grice.detectors.rules import Measured, Rule, selected
-from grice.detectors.scored import SCORED_RULES, finding_by, finding_of
+from grice.detectors.scored import SCORED_RULES, finding_of, reason_of
 from grice.errors import InputError, RecordError, plural
 from grice.evaluation.groups import FlawedReply
 from grice.evaluation.scores import by_conversation, joined, read_scores
-from grice.metrics.quality import NO_FLAW, PARTS, contributions, quality_of, strongest
+from grice.metrics.quality import NO_FLAW, PARTS, contributions, quality_of
 from grice.models.folder import open_folder
 from grice.models.joined import Part, read_parts
 from grice.readers.roles import unspoken
 from grice.scoring.api import JUDGE_SCHEMES, Grader, Settings, load, named_preset
 from grice.scoring.loaded import EMPTY, judged_turns
+from grice.text.language import foreign
 
 QUALITY, REPETITION, SHIPPED = "quality", "repetition", "builtin:"
 REFERENCES = ("quality-small", "quality-medium", "quality-large")
@@ -145,7 +146,7 @@ def weights_of(model: str) -> Weights:
 
 
 class Judged(NamedTuple):
-    """The probability that a person objects to a reply, and the strongest evidence."""
+    """The probability that a person objects to a reply, and why."""
 
     probability: float
     quality: float | None  # None if no part has a value
@@ -156,9 +157,17 @@ class Judged(NamedTuple):
 
 
 def judged(
-    weights: Weights, parts: Sequence[Part], seen: Mapping[str, Score], reply: Reply | None
+    weights: Weights,
+    parts: Sequence[Part],
+    seen: Mapping[str, Score],
+    reply: Reply | None,
+    *,
+    flawed: bool = False,
 ) -> Judged:
-    """Return the probability that a person objects to a reply, from its ``ok`` scores by metric."""
+    """Return the probability that a person objects to a reply, from its ``ok`` scores by metric.
+
+    A reason is given of a reply that is known to be ``flawed``, or for which it is high enough.
+    """
     if own := seen.get(QUALITY):
         seen = _of_quality(own) | {QUALITY: own}
         parts = [part for part in parts if part.metric in seen]
@@ -170,12 +179,11 @@ def judged(
     values = {part.metric: seen[part.metric].value for part in parts if part.metric in seen}
     ranks = contributions(parts, seen)
     quality = own.value if own else quality_of(ranks) if ranks else None
-    raised = {name: -effects[name] for name in ranks if name in weights.weights}
-    name = strongest(raised, values) or strongest(ranks, values)
     probability = 1 / (1 + math.exp(-weights.bias - math.fsum(effects.values())))
-    if name and probability < STANDS_OUT and features[name] > RARE - 0.5:
-        name = None
-    findings = [(effects.get(name, 0.0), finding_by(seen[name], reply))] if name else []
+    name, finding = reason_of(seen, reply) or (None, None)
+    if not flawed and probability < STANDS_OUT and features.get(name or "", 0.0) > RARE - 0.5:
+        name = finding = None
+    findings = [(effects.get(name or "", 0.0), finding)] if finding else []
     raising = [sign for sign in signs.values() if sign.span and effects[sign.name] > 0]
     if reply and raising and probability >= STANDS_OUT:
         sign = max(raising, key=lambda sign: effects[sign.name])
@@ -211,10 +219,11 @@ class RankedReply(msgspec.Struct, frozen=True, kw_only=True):
         probability: That a person objects; for a finding, the measured precision of its rule.
         quality: 0 to 1; None if no part of it has a value.
         certain: Whether a rule found a flaw, not only a score.
-        findings: Those of the rules, else those that the part and the sign with the strongest
-            evidence show, if there are any.
-        metric, value: That part and its value.
+        findings: Those of the rules, else a flaw that scores or the user's words show clearly
+            and the sign with the largest contribution, if there are any.
+        metric, value: The part of the quality that shows the flaw, and its value.
         effects: Contribution of parts and signs to the log odds of the probability.
+        status: ``abstained`` for a reply in another language, which has no rank.
         before: The last dialogue turn before it, without system and tool turns.
         file: Of its conversation, if several were scored together.
     """
@@ -229,6 +238,7 @@ class RankedReply(msgspec.Struct, frozen=True, kw_only=True):
     metric: str | None = None
     value: float | None = None
     effects: dict[str, float] = {}
+    status: Literal["ok", "abstained"] = "ok"
     speaker: str = ""
     before: str = ""
     reply: str = ""
@@ -253,6 +263,11 @@ class RankedReply(msgspec.Struct, frozen=True, kw_only=True):
     def certainty(self) -> str:
         """The probability with two digits."""
         return f"{self.probability:.2f}"
+
+    @property
+    def place(self) -> str:
+        """The file, if it is known, the conversation and the turn."""
+        return f"{f'{self.file}:' if self.file else ''}{self.conversation} {self.turn}"
 
     @property
     def spans(self) -> list[Span]:
@@ -293,6 +308,8 @@ class Ranking(msgspec.Struct, frozen=True):
         certain: Replies with a finding of a rule, by code.
         unused: Metrics of the run that are no part.
         known: Findings left out because the baseline has them.
+        unjudged: Replies without any evidence by language, of another language than English. Some
+            follow the others in ``items``, without a rank.
     """
 
     conversations: int
@@ -305,6 +322,20 @@ class Ranking(msgspec.Struct, frozen=True):
     certain: dict[str, int] = {}
     unused: tuple[str, ...] = ()
     known: int = 0
+    unjudged: dict[str, int] = {}
+
+    @property
+    def ranked(self) -> tuple[RankedReply, ...]:
+        """The replies that have a rank."""
+        return tuple(item for item in self.items if item.status == "ok")
+
+    def distinct(self) -> list[list[RankedReply]]:
+        """Return the ranked replies, those of the same text after the same turn together."""
+        alike: dict[Hashable, list[RankedReply]] = {}
+        for item in self.ranked:
+            words = plain(item.reply), plain(item.before)
+            alike.setdefault((*words, item.certain) if any(words) else item.rank, []).append(item)
+        return list(alike.values())
 
     @property
     def flawed(self) -> int:
@@ -349,6 +380,8 @@ class Ranker:
         # A heap of the highest probabilities; of equal ones the earlier reply is larger.
         self._low: list[tuple[float, int, RankedReply]] = []
         self._certain: dict[str, list[RankedReply]] = {code: [] for code in self._order}
+        self._unjudged: list[RankedReply] = []
+        self._languages: Counter[str] = Counter()
         self._used: Counter[str] = Counter()
 
     def add(
@@ -388,9 +421,14 @@ class Ranker:
         background = Background(talk, by_turn) if talk is not None else None
         name = talk.id if talk is not None else scores[0].conversation
         weights = weights_of(self._reference.model if self._reference else "")
+        texts = {turn: talk.turns[turn].text for turn in by_turn} if talk else {}
+        whole = foreign("\n".join(texts.values()))  # tells more than a short reply
         for turn, seen in by_turn.items():
             self._replies += 1
-            found = judged(weights, parts, seen, Reply(background, turn) if background else None)
+            findings = certain.get(turn, [])
+            objected = bool(findings) and all(each.code[0] == "U" for each in findings)
+            reply = Reply(background, turn) if background else None
+            found = judged(weights, parts, seen, reply, flawed=objected)
             if found.quality is not None:
                 self._turns += 1
                 self._used.update(found.effects.keys() & PARTS.keys())
@@ -402,7 +440,8 @@ class Ranker:
                 effects=found.effects,
                 file=file,
             )
-            findings = certain.get(turn, [])
+            if objected:  # scores show to what
+                findings += [each for each in found.findings if each.code[0] == "D"]
             if not findings and found.probability >= LIKELY:
                 findings_of_all += self._old.new(
                     replace(finding, confidence=rule.precision)
@@ -419,6 +458,10 @@ class Ranker:
                         probability=found.probability if precision is None else precision,
                     )
                     kept.append(item.with_texts(talk))
+            elif other := whole or (None if found.effects else foreign(texts.get(turn, ""))):
+                self._languages[other] += 1
+                if len(self._unjudged) < self._top:
+                    self._unjudged.append(replace(item, status="abstained").with_texts(talk))
             elif found.quality is not None or self._speakers is not None:
                 full = len(self._low) == self._top
                 if full and found.probability <= self._low[0][0]:
@@ -446,17 +489,19 @@ class Ranker:
         chosen = Counter(code for _, code in sorted(places, key=lambda p: p[0])[: self._top])
         items = [item for code in listed for item in listed[code][: chosen[code]]]
         items += [item for _, _, item in sorted(self._low, reverse=True)[: self._top - len(items)]]
+        listed_items = [replace(item, rank=rank) for rank, item in enumerate(items, 1)]
         return Ranking(
             checked.conversations,
             checked.replies,
             self._turns,
-            tuple(replace(item, rank=rank) for rank, item in enumerate(items, 1)),
+            (*listed_items, *self._unjudged[: self._top - len(items)]),
             {part.metric: self._used[part.metric] for part in reference.parts},
             tuple(part.metric for part in reference.parts if part.metric not in known),
             reference.name,
             {code: counts[code] for code in self._order if code in counts},
             tuple(sorted(self._run.keys() - known)),
             self._old.count,
+            dict(self._languages.most_common()),
         )
 
     def check(self, ranking: Ranking | None = None, limit: int | None = None) -> Check:

@@ -17,7 +17,7 @@ from grice.numeric import Array, np
 from grice.text import cached
 from grice.text.content import Stretch, content_words, sentences, without_blanks
 from grice.text.tokens import WORDS_NUMBERS_AND_MARKS
-from grice.text.wordlists import OF_NO_CONTENT, words_of
+from grice.text.wordlists import OF_NO_CONTENT, pattern_of, words_of
 
 HALF = 0.5  # below this value a reply is reported as repeating
 NEUTRAL = 1.0  # value of a reply without earlier turns of its speaker
@@ -35,51 +35,11 @@ The last weight is set, not fitted: after "Could you repeat that?" a reply may s
 """
 READ = 1000  # characters of a complaint and of a reply that are looked at for signs of a repair
 STEM = 5  # letters by which two words are the same: "deliver", "delivery"
-_COMPLAINS = re.compile(
-    # denies or doubts it
-    r"\b(?:wrong|incorrect|untrue|nonsense|can(?:['’]t|not) be|misconception|you sure|come on)\b|"
-    r"\b(?:not|n['’]?t) (?:true|right|correct|an? \w+\W*$)|\bis(?:n['’]?t| not) (?:it|that|this)\b|"
-    r"\b(?:that|this) (?:is|was)(?:n['’]?t| not)\b(?! (?:necessary|needed|a problem|bad))|\bsays\b|"
-    # says what was meant
-    r"\bi(?:['’](?:d|ve))?(?: (?:had|have|did|just|already|literally|clearly|only)){0,2} "
-    r"(?:said|say|asked|told|wrote|gave|meant?|answered)\b|^\W*(?:actually|wrong|hm+,? no)\b|"
-    r"^\W*that['’]?s (?:(?:way|far) )?(?:too|over)\b|"
-    r"^\W*(?:(?:oh|ok|okay|yes|yeah|yep|hm+|well)\b\W*)?but\b|"
-    r"n['’]?t want\b[^.!?]{0,60}\bi want\b|"
-    r"(?:^|[.,;:!?…]) ?not\b(?! (?:now|right|today|yet|really|sure|bad|at|so|too|much|that))|"
-    r"^\W*(?:no|nope|nah)\b(?!\W*(?:$|thank|problem|worr|need|nothing|more|it['’]?s (?:ok|fine)|"
-    r"i['’ ]?a?m (?:good|fine|ok)|that['’]?(?:s| is| was| will|ll)|not (?:now|today|really|yet)))|"
-    # has heard it before
-    r"\balready\b|\byou (?:just |literally )?(?:said|asked|told|wrote)\b|\byou keep\b|"
-    r"\brepeat|\bsame \w+ again\b|\bstop (?:saying|asking|telling)\b|"
-    # is still waiting for an answer
-    r"\banswer(?:ing)? (?:me|my|the question)\b|\bplease (?:just )?answer\b|"
-    r"(?:not|n['’]?t) (?:listen|read|help|answer|(?:an|my) (?:answer|question)|what i)|"
-    r"\bdid(?:n['’]?t)? you (?:even )?(?:read|hear|listen|see|understand)\b|\blistening\b|"
-    r"\bread (?:it |that )?again\b|^\W*hello\W*\?|\bjust tell me\b",
-    re.IGNORECASE,
-)
-_UNCLEAR = re.compile(
-    r"\bwhat (?:do|does|did) (?:you|that|this|it)(?: even)? mean\b|\bwhich is it\b|\bexplain|"
-    r"n['’]?t (?:understand|get (?:it|that|you)|follow|make (?:any |much )?sense)|"
-    r"\bnot (?:clear|understand)|\bunclear\b|\bno sense\b|\bconfus|"
-    r"^\W*(?:what|huh|eh|really|seriously)\W*\?",
-    re.IGNORECASE,
-)
-_REQUESTS = re.compile(
-    r"\b(?:repeat (?:that|it|this)|say (?:that|it|this) again|come again|one more time)\b|"
-    r"^\W*(?:pardon|sorry)\W*$|n['’]?t (?:catch|hear) (?:that|you|it)\b",
-    re.IGNORECASE,
-)
-_ADMITS = re.compile(
-    r"\bmy (?:mistake|bad|error|fault)\b|\b(?:error|mistake) of mine\b|"
-    r"\bi was (?:wrong|mistaken)\b|\b(?:was|gave you) (?:too|the wrong|an? (?:error|mistake))\b|"
-    r"\btyp(?:o|ing error)\b|"
-    r"\bi (?:mis\w+|mixed|meant|overlooked|dropped|stand corrected|looked again)\b|"
-    r"\byou(?:['’]re| are)(?: \w+)? (?:right|correct)\b|\bright you are\b|"
-    r"\bgood catch\b|\bfair point\b|\boops\b|\byou did\b|\bi did not\b",
-    re.IGNORECASE,
-)
+_COMPLAINS = "objects to a turn"
+_UNCLEAR = "did not understand"
+_REQUESTS = "asks to hear it again"
+_ADMITS = "admits an error"
+"""Patterns of ``data/said.txt``."""
 _OF_SELF = re.compile(r"\b(?:i|my|we)\b", re.IGNORECASE)
 _NEGATIONS = words_of("no not never none neither cannot")
 _NUMBERS = {
@@ -263,7 +223,7 @@ def _objection(text: str, before: str) -> Stretch | None:
     """Return the words that object to the text before, correct it or ask what it means."""
     head = text[:READ]
     for pattern in (_COMPLAINS, _UNCLEAR, _REQUESTS):
-        if match := pattern.search(head):
+        if match := pattern_of(pattern).search(head):
             return without_blanks(match.start(), match[0])
     said = _terms(head).keys()
     # "Flying?" and "Beef is not vegan"
@@ -300,9 +260,9 @@ def _signs(
         new,
         float(figure),
         float(word),
-        float(_ADMITS.search(response.text[:READ]) is not None),
-        new if _UNCLEAR.search(head) else 0.0,
-        float(_REQUESTS.search(head) is not None and last == nearest.position),
+        float(pattern_of(_ADMITS).search(response.text[:READ]) is not None),
+        new if pattern_of(_UNCLEAR).search(head) else 0.0,
+        float(pattern_of(_REQUESTS).search(head) is not None and last == nearest.position),
     )
 
 

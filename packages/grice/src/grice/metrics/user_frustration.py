@@ -15,6 +15,7 @@ from grice.models.protocols import Encoder, encode_distinct
 from grice.readers.roles import user_turns
 from grice.text.content import Stretch, questions, without_blanks
 from grice.text.language import unreadable
+from grice.text.wordlists import pattern_of
 
 if TYPE_CHECKING:
     from grice.numeric import Array
@@ -29,75 +30,6 @@ AGAIN, SAME = (
 )  # a question is the same as the one before from this cosine on
 WEIGHTS = {"complains": 1.0, "gives up": 0.4, "asks for clarification": 0.25, AGAIN: 0.15}
 """Relative frequency of breakdowns before such a turn, a complaint being 1."""
-_SIGNS = {
-    "complains": re.compile(
-        r"^\W*(?:what|huh|pardon|sorry|eh|wtf)\W*$|what do you mean|what does that mean|"
-        r"what are you (?:talking|on) about|no sense|n['’]?t make (?:any |much )?sense|nonsense|"
-        r"n['’]?t (?:understand|get it|follow)|not understand|confus|not clear|"
-        r"\bi (?:just |already )?(?:said|asked|told you)\b|already (?:said|asked|told)|"
-        r"you (?:just |already )(?:said|asked|told)|not what i\b|never said|"
-        r"didn['’]?t (?:say|ask)|answer (?:me|my|the question)|"
-        r"are you (?:a |even )?(?:bot|robot|drunk|stupid|crazy|kidding|listening|serious)|"
-        r"\brandom\b|\bweird\b|\bstrange\b|off[ -]topic|irrelevant|"
-        r"chang\w+ the (?:subject|topic)|to do with|related to|you keep \w+ing|"
-        r"stop (?:saying|asking|repeating)|repeating|that(?:['’]?s| is) (?:not|wrong)|"
-        r"\bwrong\b|incorrect",
-        re.IGNORECASE,
-    ),
-    "gives up": re.compile(
-        r"\b(?:never ?mind|forget it|whatever|let['’]?s (?:talk|change|move)|something else|"
-        r"give up|shut up|(?:good ?)?bye|i['’]?m done|(?:got to|gotta|have to) go)\b",
-        re.IGNORECASE,
-    ),
-    "asks for clarification": re.compile(
-        r"^\W*(?:who|what|which|where|why|how)\b[^.!]{0,18}\?\W*$|"
-        r"^\W*(?:really|seriously)\W*$|^\W*\?+\W*$",
-        re.IGNORECASE,
-    ),
-}
-OBJECTS = re.compile(
-    r"\bi (?:just|already) (?:said|asked|told|gave|wrote|answered)|\blike i said\b|"
-    r"\bas i (?:just |already )?(?:said|told|wrote)|\balready (?:said|told you|answered)|"
-    r"\bi (?:said|told you)(?: that)? (?:already|before|twice)|"
-    r"not what i (?:asked|said|meant|wanted|ordered)|(?:didn['’]?t|never) (?:said|say|"
-    r"ask(?:ed)? for) th(?:at|is)|"
-    r"\b(?:that|this|it)(?:['’]?s| is) (?:wrong|incorrect|not (?:right|true|correct|my|what|"
-    r"an answer)|nonsense|"
-    r"useless|not helpful)(?! (?:with|on|about))|\byou(?:['’]re| are) (?:wrong|not (?:listening|"
-    r"making|helping)|"
-    r"repeating|contradicting)|\byou (?:keep|repeat)\b|\bstop (?:repeating|saying|asking)|"
-    r"doesn['’]?t (?:answer|help|make (?:any )?sense)|makes no sense|\bno sense\b|did(?: not|"
-    r"n['’]?t) answer|"
-    r"answer (?:my|the) question|^\W*(?:excuse me|wtf|what the (?:hell|heck|fuck))\b|"
-    r"what are you talking about|that(?:['’]?s| was) (?:mean|rude)|how rude|\brude\b|"
-    r"\b(?:english|in english),? please|random (?:answer|reply|response)|"
-    r"changing the (?:subject|topic)|off[ -]topic|that['’]?s not my\b|are you (?:even )?listening",
-    re.IGNORECASE,
-)
-_PERSON = (
-    r"(?:human(?: being)?|(?:real|actual|live) (?:person|human|agent)|representative|operator|"
-    r"supervisor|manager|agent)"
-)
-_ANY = rf"(?:(?:an? |the |your |some )?{_PERSON}|a person)"
-ASKS_FOR_PERSON = re.compile(
-    rf"\b(?:talk|speak|chat) (?:to|with) {_ANY}\b(?! rel)|"
-    rf"\b(?:connect|transfer|put|get) me (?:through )?(?:to |with )?{_ANY}\b|"
-    rf"^(?:.{{0,20}}\W)?{_PERSON},? please|^\W*(?:human|agent|operator|representative)\W*!|"
-    rf"\b(?:want|need) (?:a|an) (?:real )?{_PERSON}\b(?! (?:job|to be))",
-    re.IGNORECASE,
-)
-GAVE_UP = re.compile(
-    r"^\W*hell+o+\W*\?\W*\?|^\W*hell+o+\W+(?:is )?(?:anyone|anybody|are you)\b|"
-    r"\banyone there\b|\bare you still there\b|\?\?\?+ hello|"
-    r"^\W*(?:(?:ok|okay|oh|just|mmm|no i['’]?m sorry)\W+)?forget (?:it|about it)\b|"
-    r"^\W*never ?mind\W*(?:$|then|i['’]?ll)|\bi(?:['’]m| am)? giv(?:e|ing) up\b|"
-    r"\bi['’]?m done (?:with (?:you|this)|talking)|"
-    r"\bthis (?:is|bot is) (?:useless|pointless|hopeless|ridiculous|a waste)|"
-    r"\byou(?:['’]re| are) (?:useless|hopeless|no help)|"
-    r"\bi['’]?ll (?:just )?(?:go|try|buy|look|do it) (?:elsewhere|somewhere else|myself)",
-    re.IGNORECASE,
-)
-"""Strict forms of these signs, on which the weights of ``grice check --rank`` depend."""
 _WORD_BEFORE = re.compile(r"[^\W_]+(?:['’][^\W_]+)*['’]?$")
 _WORD_AFTER = re.compile(r"[^\W_]{1,60}")
 
@@ -178,8 +110,8 @@ def _texts(exchange: _Exchange) -> Iterator[str]:
 
 def _sign(exchange: _Exchange, vectors: Mapping[str, Array]) -> tuple[str, Stretch] | None:
     """Return the strongest sign of frustration in the next turn, and its words."""
-    for name, pattern in _SIGNS.items():  # the strongest first
-        if match := pattern.search(exchange.text):
+    for name in list(WEIGHTS)[:-1]:  # the strongest first
+        if match := pattern_of(name).search(exchange.text):
             return name, _whole_words(exchange.text, *match.span())
     for question in questions(exchange.text):
         for other in questions(exchange.earlier):

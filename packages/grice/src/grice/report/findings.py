@@ -6,7 +6,7 @@ All texts of logs are escaped by the rules of each form, and unprintable charact
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from grice.detectors.check import Check, RuleCount
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
-LONGEST = 400  # characters of one line
+LONGEST, PLACES = 400, 10  # characters of one line, and places of the same reply in it
 COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
 """Commands of GitHub's workflows by severity."""
 
@@ -145,11 +145,26 @@ def junit(result: Check) -> str:
     return rendered("findings.xml.j2", cases=cases, failing=len(result.counts()))
 
 
-def markdown(result: Check) -> str:
-    """Return the rules and findings as two Markdown tables."""
+def also(places: Iterable[str]) -> str:
+    """Return the first of the other places of a reply, and how many more there are."""
+    first = list(places)
+    more = f" and {len(first) - PLACES:,} more" if len(first) > PLACES else ""
+    return f"also {', '.join(map(visible, first[:PLACES]))}{more}"
+
+
+def markdown(result: Check, same: Mapping[str, Sequence[str]] | None = None) -> str:
+    """Return the rules and findings as two Markdown tables.
+
+    With ``same``, the findings at its keys are listed, with the places of the same reply.
+    """
     from grice.report.html import rendered
 
-    listed = [(place(each), each.code, explained(each)) for each in result.findings]
+    listed = []
+    for each in result.findings:
+        at = place(each)
+        if same is None or at in same:
+            others = f" ({len(same[at]) + 1} times, {also(same[at])})" if same and same[at] else ""
+            listed.append((f"{at}{others}", each.code, explained(each)))
     rules = [rule for rule in result.rules if rule.findings]
     return rendered("findings.md.j2", result=result, rules=rules, listed=listed)
 

@@ -117,6 +117,18 @@ def other_language(text: str) -> str | None:
     return language if most > max(1, second) else UNNAMED
 
 
+def foreign(text: str) -> str | None:
+    """Return the language, or the script, of a text that is surely not English; else None.
+
+    >>> foreign("Ich weiß nicht, ob das eine gute Idee ist."), foreign("Где это?"), foreign("...")
+    ('German', 'Cyrillic letters', None)
+    """
+    if any(map(str.isalpha, text[:LETTERS])) and unreadable(text):
+        named = scripts(text).most_common(1)
+        return f"{named[0][0]} letters" if named else UNNAMED
+    return other_language(text)
+
+
 FEWEST_ENGLISH = 4
 
 

@@ -1,10 +1,11 @@
-"""Lists of English words by name, from ``data/words.txt``.
+"""Lists of English words and patterns by name, from ``data/words.txt`` and ``data/said.txt``.
 
 ``+NAME`` in a list stands for the words of another one; a line that begins with ``#`` is a comment.
 """
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from importlib import resources
 
@@ -20,10 +21,16 @@ def packaged_lines(name: str) -> list[str]:
 
 
 @cache
-def _lists() -> dict[str, str]:
-    lines = "\n".join(line for line in packaged_lines("words.txt") if not line.startswith("#"))
+def _lists(file: str = "words.txt") -> dict[str, str]:
+    lines = "\n".join(line for line in packaged_lines(file) if not line.startswith("#"))
     named = (block.strip().partition("\n") for block in lines.split("\n\n"))
     return {name: words for name, _, words in named}
+
+
+@cache
+def pattern_of(name: str) -> re.Pattern[str]:
+    """Compile a pattern of ``data/said.txt``, whose lines are alternatives."""
+    return re.compile("|".join(_lists("said.txt")[name].splitlines()), re.IGNORECASE)
 
 
 def __getattr__(name: str) -> frozenset[str]:

@@ -109,8 +109,11 @@ def check(
         ranking = ranker.ranking() if rank else None
         result = ranker.check(ranking, limit)
         if ranking:
-            flawed = [item.flawed for item in ranking.items]
-            suggest_larger(preset)
+            flawed = [item.flawed for item in ranking.ranked]
+            if ranking.unjudged:
+                warn(_unjudged(ranking))
+            if ranking.ranked:
+                suggest_larger(preset)
     else:
         if models:
             note(
@@ -144,8 +147,23 @@ def check(
     if form == "text" and output is None:
         view = _ranked_view(ranking) if ranking else _view(result)
         return Output([result], chain(view, _groups_view(groups)), status)
-    write_text(findings.FORMS[form](result), output)
+    if ranking and form == "markdown":
+        same = [[item.place for item in alike] for alike in ranking.distinct()]
+        text = findings.markdown(result, {first: more for first, *more in same})
+    else:
+        text = findings.FORMS[form](result)
+    write_text(text, output)
     return Output([], [], status)
+
+
+def _unjudged(ranking: Ranking) -> str:
+    """Return a line on the replies that are not ranked because of their language."""
+    named = ", ".join(f"{name} ({count:,})" for name, count in ranking.unjudged.items())
+    replies = plural(ranking.replies, "reply", "replies")
+    return (
+        f"{sum(ranking.unjudged.values()):,} of {replies} are not ranked, since their language is "
+        f"not judged: {named}; the metrics judge English, and some rules other languages, too"
+    )
 
 
 def _check(
@@ -244,7 +262,10 @@ def _groups_view(groups: Sequence[Group]) -> View:
 
 def _ranked_view(ranking: Ranking) -> View:
     replies = plural(ranking.replies, "reply", "replies")
-    shown = "" if len(ranking.items) == ranking.replies else f"the first {len(ranking.items)} of "
+    if not (first := len(ranking.ranked)):
+        yield Lines([f"none of {replies} is ranked"], style="bold")
+        return
+    shown = "" if first == ranking.replies else f"the first {first} of "
     yield Lines([f"{shown}{replies}, with the probability that a person objects"], style="bold")
     used = ", ".join(f"{name} ({turns:,})" for name, turns in ranking.parts.items() if turns)
     missing = f"; not run: {', '.join(ranking.missing)}" if ranking.missing else ""
@@ -255,20 +276,22 @@ def _ranked_view(ranking: Ranking) -> View:
         yield Lines([f"run but not used for the order: {names}"], style="dim")
     if ranking.known:
         yield Lines([f"not listed: {plural(ranking.known, 'finding')} of the baseline"])
-    for item in ranking.items:
-        yield from _ranked_reply(item)
+    for item, *same in ranking.distinct():
+        yield from _ranked_reply(item, same)
 
 
-def _ranked_reply(item: RankedReply) -> Iterator[Lines]:
+def _ranked_reply(item: RankedReply, same: Sequence[RankedReply]) -> Iterator[Lines]:
+    from grice.report.findings import also
     from grice.text.markup import as_read
 
-    place = f"{f'{item.file}:' if item.file else ''}{item.conversation} {item.turn}"
-    yield Lines([f"{item.rank}. {item.certainty} {place}"], style="bold")
+    yield Lines([f"{item.rank}. {item.certainty} {item.place}"], style="bold")
     # The tags and tokens that a finding of a rule is about stay visible.
     reply = item.reply if item.certain else as_read(item.reply)
     texts = [one_line(text, TURN_WIDTH) for text in (as_read(item.before), reply) if text]
     yield Lines([f"> {text}" for text in texts], indent=3)
     yield Lines([_why(each, texts) for each in item.findings] or [NO_FLAW], indent=3)
+    if same:
+        yield Lines([f"{len(same) + 1} times, {also(each.place for each in same)}"], indent=3)
 
 
 def _why(finding: Finding, shown: Sequence[str]) -> str:
