@@ -38,11 +38,11 @@ LOGS = ROOT / "packages/grice-research/src/grice_research/data/check_logs"
 RECORD, SCORED = map(Path(ranking.__file__).with_name, ("ranking.json", "scored.json"))
 FITTED = ("development_logs", "check_logs, development")
 MEASURED = ("planted_flaws", "check_logs, closed", "dbdc3", "abc_eval")
-COSINE, SIZE, DRAWS, BINS = "cosine_last_turn", 200, 1000, 10
+COSINE, AGAIN, SIZE, DRAWS, BINS = "cosine_last_turn", "D302 D314", 200, 1000, 10
 DATA = Path(os.environ.get("GRICE_DATA", ""))
 KINDS = {
     "irrelevant": "D312 D315", "repeats": "D314 D301 T111", "contradicts": "D313", "dull": "D316",
-    "contradicts user": "D313", "senseless": "D311", "asks again": "D302 D314", "rude": "V601",
+    "contradicts user": "D313", "senseless": "D311", "asks again": AGAIN, "rude": "V601",
     "needless refusal": "D303", "template left in": "T105", "cut off": "T108", "empty": "T101",
     "raw JSON": "T102", "other language": "T107",
 }  # fmt: skip
@@ -55,11 +55,10 @@ Key = dict[tuple[str, int], str | float]
 def keyed(name: str) -> tuple[Sequence[Conversation], Key]:
     """Return the conversations of a set, and how flawed each reply is, or by which flaws."""
     if name.startswith("check_logs"):
-        lines = (LOGS / f"{name.split()[1]}.jsonl").read_text("utf-8").splitlines()
+        lines = (LOGS / f"{name[12:]}.jsonl").read_text("utf-8").replace("D302", AGAIN).splitlines()
         logs = [(from_objects(log["messages"], log["id"]), log) for log in map(json.loads, lines)]
         flaws = {
             (talk.id, turn): " ".join(f["rule"] for f in log["flaws"] if f["turn"] == turn)
-            .replace("D302", KINDS["asks again"])
             for talk, log in logs for turn in judged_turns(talk)
         }  # fmt: skip
         return [talk for talk, _ in logs], flaws
