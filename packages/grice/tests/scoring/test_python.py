@@ -53,6 +53,12 @@ def test_what_is_no_conversation_is_refused(talk, error, words):
         grice.check(talk)
 
 
+@pytest.mark.parametrize("call", [grice.check, grice.score])
+def test_models_are_named_by_a_preset(call):
+    with pytest.raises(InputError, match="expected the name of a preset, found int"):
+        call(["Is it far?", "No."], models=3)
+
+
 @pytest.mark.parametrize(("talk", "name"), [
     ({"messages": CHAT, "id": 3}, "3"), ([{"messages": CHAT}], "talk:1"),
     ({"context": ["Is it far?"], "response": "No."}, "talk:1"),

@@ -430,6 +430,8 @@ def named_preset(name: str) -> Preset:
     ``openai:MODEL@URL`` runs all judges by that model beside the default metrics, ``model:NAME`` or
     ``file:PATH`` what a reward model or a model of answer tokens judges.
     """
+    if not isinstance(name, str):
+        raise InputError(f"models: expected the name of a preset, found {type(name).__name__}")
     if name.startswith(JUDGE_SCHEMES):
         metrics = _judged_by(name)
         options: Options = {metric: {"model": name} for metric in metrics}
