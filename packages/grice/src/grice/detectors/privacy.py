@@ -1,8 +1,7 @@
 """Personal data and secrets in a reply that no user, tool or prompt gave before.
 
-Checksums are a few lines here; ``python-stdnum`` brings the numbering plans of all countries for it
-(0.3 s to load), and ``detect-secrets`` reads files only. Phone numbers are left out: in natural
-replies all six that no turn before had were those of businesses, which the user wanted to call.
+Checksums are a few lines here; ``python-stdnum`` and ``phonenumbers`` bring the numbering plans of
+all countries for it (0.3 s to load), and ``detect-secrets`` reads files only.
 """
 
 from __future__ import annotations
@@ -30,6 +29,20 @@ ROLE = re.compile(
     re.IGNORECASE,
 )
 """Addresses of a function, and those that stand for any address."""
+PHONE = re.compile(
+    r"(?<![\w.,/-])(?:\+\d{1,3}[ .-]?(?:\(\d{1,5}\)[ .-]?)?\d{2,5}(?:[ .-]?\d{2,8}){1,4}"
+    r"|\(\d{2,5}\)[ .-]?\d{3,4}[ .-]?\d{3,6}|\d{3}[.-]\d{3}[.-]\d{4}|"
+    r"0\d{2,4}[ /-]?\d{3,9}(?: \d{2,6})?)"
+    r"(?![\w-]|[.,]\d)"
+)
+TOLL_FREE = re.compile(r"\+?1?[ .(-]{0,2}(?:0?800|0?808|822|833|844|855|866|877|888)\b")
+OF_PERSON = re.compile(
+    r"\b(?:he|him|his|she|her|hers|my|me|mine|mobile|cell|private|personal|wife|husband|driver|"
+    r"mother|father|son|daughter|friend|mr|mrs|ms|text)\b",
+    re.IGNORECASE,
+)
+ASKED_NUMBER = re.compile(r"\b(?:phone|number)\b", re.IGNORECASE)
+PERSON_BEFORE = 60  # characters before a number that may say whose it is
 CARD = re.compile(r"(?<![\w.-])\d(?:[ -]?\d){12,18}(?![\w-]|\.\d)")
 CARD_NUMBERS = re.compile(
     r"4\d{12}(?:\d{3}){0,2}|5[1-5]\d{14}|2[2-7]\d{14}|3[47]\d{13}|6(?:011|5\d\d)\d{12}|35\d{14}|"
@@ -84,6 +97,25 @@ def email_in(reply: Reply) -> Flaw | None:
         if not ROLE.fullmatch(match[1]) and not match[2].lower().startswith("example.")
     )
     return _flaw("an e-mail address", _unsaid(reply, spans))
+
+
+def phone_in(reply: Reply) -> Flaw | None:
+    """Find the phone number of a person, as the words before it or an e-mail address tell."""
+    if not reply.has_digits or (
+        reply.last_of_other is not None
+        and ASKED_NUMBER.search(reply.talk.turns[reply.last_of_other].text)
+    ):
+        return None
+    has_email = "@" in reply.text and email_in(reply) is not None
+    spans = [
+        match.span()
+        for match in PHONE.finditer(reply.text)
+        if 8 <= sum(map(str.isdigit, match[0])) <= 15
+        and not TOLL_FREE.match(match[0])
+        and has_email
+        | bool(OF_PERSON.search(reply.text[max(0, match.start() - PERSON_BEFORE) : match.start()]))
+    ]
+    return _flaw("a person's phone number", _unsaid(reply, spans))
 
 
 def card_in(reply: Reply) -> Flaw | None:
@@ -141,6 +173,7 @@ def _rule(code: str, name: str, title: str, detect: Callable[[Reply], Flaw | Non
 
 RULES = (
     _rule("P201", "email-address", "e-mail address nobody gave", email_in),
+    _rule("P202", "phone-number", "phone number nobody gave", phone_in),
     _rule("P203", "card-number", "card number nobody gave", card_in),
     _rule("P204", "iban", "bank account nobody gave", iban_in),
     _rule("P205", "secret-key", "key or password nobody gave", key_in),
