@@ -227,7 +227,8 @@ def _score_on_engine(
     failed = broken or any(shard.failed for shard in shards)
     written = plural(len(shards) - broken, "shard")
     folder = redacted(output)
-    line = f"{written} in {folder}; for means and lowest replies: grice report {folder} FILE …"
+    then = f"grice report {folder} FILE … -o OUT.html"
+    line = f"{written} in {folder}; for means and lowest replies: {then}"
     status = UNUSABLE if broken == len(shards) else PARTIAL if failed else DONE
     return Output(shards, [Lines([line])], status)
 
