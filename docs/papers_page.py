@@ -22,7 +22,7 @@ HEAD = """\
 Each component of the source papers with its command and state: it *works* as the paper has it, is
 *weak* (it runs, but not as the paper's system does), in a *recipe only*, *missing* (it could be
 built), or *cannot be had* (data, weights or programs that were not released or are out of reach),
-with the reason. {counts}. Where a bench measures it, *ours* is the recorded figure of the row with its 95 %
+with the reason. {counts}. If a bench measures it, *ours* is the recorded figure of the row with its 95 %
 interval, *printed* the figure that the paper states for it, *floor* a trivial baseline on the same
 items. `make docs` writes this page from [papers.toml](papers.toml) and the [records](results.md).
 

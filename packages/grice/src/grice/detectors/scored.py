@@ -46,10 +46,10 @@ QUOTED, SPANS = 80, 4
 def reason_of(seen: Mapping[str, Score], reply: Reply | None) -> tuple[str, Finding] | None:
     """Return the metric and the finding of a clear flaw; None if none is clear.
 
-    What the bot said before, as the user tells, comes first, then the same words as before, which
-    contradict if a number or a negation differs, then what else the user says next, then a
-    contradiction, the flaws that ``sensibleness`` tells apart, and the relevance. The metric of
-    what the user says is "".
+    The order is: a contradiction that the user states; the same words as before, which contradict
+    if a number or a negation differs; other flaws that the user states; a low ``contradiction``;
+    the flaws that ``sensibleness`` tells apart; a low ``relevance``. The metric of a flaw that the
+    user states is "".
     """
     values = {name: 1.0 if score.value is None else score.value for name, score in seen.items()}
     told = told_of(reply) if reply is not None else None
