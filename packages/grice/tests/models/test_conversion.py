@@ -9,6 +9,9 @@ from functools import partial
 import ctranslate2
 import numpy as np
 import pytest
+from gguf import GGMLQuantizationType
+from tokenizers import Tokenizer
+
 from decoders import (
     FEED,
     HIDDEN,
@@ -19,9 +22,6 @@ from decoders import (
     write_gguf,
     write_safetensors,
 )
-from gguf import GGMLQuantizationType
-from tokenizers import Tokenizer
-
 from grice.errors import ModelFolderError
 from grice.models import conversion
 from grice.models.conversion import convert

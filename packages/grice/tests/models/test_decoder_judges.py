@@ -5,10 +5,10 @@ from functools import partial
 
 import numpy as np
 import pytest
-from decoders import FEED, HIDDEN, LAYERS, norm, states_after, tokenizer, weights, write_folder
 from tokenizers import Tokenizer
 
 import grice
+from decoders import FEED, HIDDEN, LAYERS, norm, states_after, tokenizer, weights, write_folder
 from grice.data import Conversation, Response, Turn
 from grice.errors import ModelFolderError
 from grice.metrics.judges import ASPECTS

@@ -5,9 +5,9 @@ import sys
 
 import numpy as np
 import pytest
-from decoders import FEED, weights, write_folder
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
+from decoders import FEED, weights, write_folder
 from grice.errors import GriceError, ModelFolderError
 from grice.models.download import make_model
 from grice.models.folder import open_folder
