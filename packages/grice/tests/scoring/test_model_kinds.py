@@ -29,7 +29,7 @@ ACCEPTED = {
     "extractor": {"extractor"}, "plausibility": {"triple-head"} | KNOWLEDGE,
     "knowledge": KNOWLEDGE, "encoder": {"encoder"}, "judge": {"flaw-heads"},
     "relevance": RELEVANCE, "relevance model": RELEVANCE, "engagement model": {"reply-head"},
-    "coherence model": {"thread-head"},
+    "coherence model": {"thread-head"}, "opening_judge": {"flaw-heads"},
 }  # fmt: skip
 """The kinds of models that each option may name, by option, or metric and option."""
 

@@ -45,7 +45,7 @@ BESIDE = {SVM: "SVM", NETWORKS: "MLP word2vec"}
 MEASURE = "balanced accuracy"
 COST, SEEDS = 0.1, (0, 1, 2)  # of the SVM, as printed; of the networks
 WIDTH, STATES, LONGEST = 48, 16, 16  # of word vectors and states; words that are read
-EPOCHS, BATCH, RATE, DECAY, DROPPED = 4, 128, 6e-3, 0.01, 0.3
+EPOCHS, BATCH, DECAY, DROPPED = 4, 128, 0.01, 0.3
 WORDS = re.compile(r"\w+|[^\w\s]")
 
 
@@ -180,7 +180,7 @@ def fit_networks(train: Pairs, valid: Pairs) -> Classifier:
         judge = nn.Sequential(*last, nn.Linear(STATES, 1))
         parts = zip(("words", "query", "reply", "judge"), (words, *read, judge), strict=True)
         network = nn.ModuleDict(dict(parts))
-        step, draw = Steps(network.parameters(), RATE, DECAY), np.random.default_rng(seed)
+        step, draw = Steps(network.parameters(), 6e-3, DECAY), np.random.default_rng(seed)
         best, kept = -1.0, network.state_dict()
         for _ in range(EPOCHS):
             network.train()
