@@ -17,15 +17,8 @@ import msgspec
 from grice.data import Triple
 from grice.errors import InputError, RecordError
 from grice_annotate.records import AnswerError, Task
-from grice_annotate.templates._template import (
-    Followed,
-    Judged,
-    Page,
-    Submitted,
-    Template,
-    majority,
-    verdicts,
-)
+from grice_annotate.templates._template import Followed, Judged, Page, Submitted, Template
+from grice_annotate.templates._verdicts import majority, verdicts
 from grice_tasks.explagraphs.check import MAX_FACTS, check_graph
 from grice_tasks.explagraphs.drawing import draw_graph
 from grice_tasks.explagraphs.graph import Graph, read_graph, write_graph

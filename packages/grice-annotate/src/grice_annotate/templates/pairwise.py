@@ -11,15 +11,8 @@ import msgspec
 from grice.data import Json
 from grice.errors import RecordError
 from grice_annotate.records import AnswerError, Task
-from grice_annotate.templates._template import (
-    Column,
-    Judged,
-    Line,
-    Page,
-    Submitted,
-    Template,
-    conversations,
-)
+from grice_annotate.templates._replies import Line, conversations
+from grice_annotate.templates._template import Column, Judged, Page, Submitted, Template
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

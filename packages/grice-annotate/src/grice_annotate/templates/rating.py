@@ -6,16 +6,8 @@ import random
 from typing import TYPE_CHECKING, Any
 
 from grice_annotate.records import AnswerError
-from grice_annotate.templates._template import (
-    Column,
-    Judged,
-    Page,
-    Submitted,
-    Template,
-    instructed,
-    reply_record,
-    reply_tasks,
-)
+from grice_annotate.templates._replies import instructed, reply_record, reply_tasks
+from grice_annotate.templates._template import Column, Judged, Page, Submitted, Template
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

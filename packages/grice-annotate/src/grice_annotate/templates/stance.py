@@ -15,15 +15,8 @@ import msgspec
 
 from grice.errors import plural
 from grice_annotate.records import AnswerError, Task
-from grice_annotate.templates._template import (
-    Followed,
-    Judged,
-    Page,
-    Submitted,
-    Template,
-    majority,
-    verdicts,
-)
+from grice_annotate.templates._template import Followed, Judged, Page, Submitted, Template
+from grice_annotate.templates._verdicts import majority, verdicts
 from grice_tasks.lines import read_rows
 
 if TYPE_CHECKING:

@@ -14,16 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from grice_annotate.records import AnswerError, Task
-from grice_annotate.templates._template import (
-    Column,
-    Followed,
-    Judged,
-    Page,
-    Submitted,
-    Template,
-    conversations,
-    has_fields,
-)
+from grice_annotate.templates._replies import conversations, has_fields
+from grice_annotate.templates._template import Column, Followed, Judged, Page, Submitted, Template
 from grice_tasks.cider.files import Annotated, Dialogue, cider_schema, dump_dialogue, read_dialogues
 
 if TYPE_CHECKING:

@@ -12,18 +12,9 @@ from typing import TYPE_CHECKING, Any
 from grice.data import TripleEvidence
 from grice.errors import InputError, did_you_mean
 from grice_annotate.records import AnswerError, Task
-from grice_annotate.templates._template import (
-    Column,
-    Followed,
-    Judged,
-    Page,
-    Submitted,
-    Template,
-    majority,
-    reply_record,
-    reply_tasks,
-    verdicts,
-)
+from grice_annotate.templates._replies import reply_record, reply_tasks
+from grice_annotate.templates._template import Column, Followed, Judged, Page, Submitted, Template
+from grice_annotate.templates._verdicts import majority, verdicts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
