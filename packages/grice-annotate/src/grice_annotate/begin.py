@@ -208,8 +208,8 @@ def begin(
             studies.insert().values(
                 version=1,
                 template=template.name,
-                settings=msgspec.json.encode(settings).decode(),
-                source=msgspec.json.encode(source).decode(),
+                settings=settings,
+                source=source,
                 begun=time.time(),
                 paused=False,
             )
@@ -257,7 +257,7 @@ def _resumed(database: Database) -> Study:
     templates = find_templates()
     if row.template not in templates:
         raise InputError(f"{database.name}: a study of {row.template!r}, which is no template")
-    settings = msgspec.json.decode(row.settings, type=Settings)
+    settings = msgspec.convert(row.settings, Settings)
     return Study(database, templates[row.template], settings)
 
 

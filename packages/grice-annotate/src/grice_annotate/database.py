@@ -25,14 +25,30 @@ APPLICATION = 0x67726963
 WAIT = 30
 """Seconds that a transaction waits for another."""
 
+
+class Encoded(sa.TypeDecorator[Any]):
+    """Any JSON in a column of text; no value is NULL."""
+
+    impl = sa.Text
+    cache_ok = True
+
+    def process_bind_param(self, value: object, _: sa.Dialect) -> str | None:
+        """Return what the column holds."""
+        return None if value is None else msgspec.json.encode(value).decode()
+
+    def process_result_value(self, value: str | None, _: sa.Dialect) -> Any:  # noqa: ANN401
+        """Return the value of the column."""
+        return None if value is None else msgspec.json.decode(value)
+
+
 metadata = sa.MetaData()
 studies = sa.Table(
     "grice_study",
     metadata,
     sa.Column("version", sa.Integer, primary_key=True),
     sa.Column("template", sa.Text, nullable=False),
-    sa.Column("settings", sa.Text, nullable=False),
-    sa.Column("source", sa.Text, nullable=False),
+    sa.Column("settings", Encoded, nullable=False),
+    sa.Column("source", Encoded, nullable=False),
     sa.Column("begun", sa.Float, nullable=False),
     sa.Column("paused", sa.Boolean, nullable=False, default=False),
 )
@@ -52,18 +68,20 @@ tasks = sa.Table(
     sa.Column("place", sa.Float, nullable=False),
     sa.Column("key", sa.Text, nullable=False),
     sa.Column("cluster", sa.Text, nullable=False),
-    sa.Column("content", sa.Text, nullable=False),
+    sa.Column("content", Encoded, nullable=False),
     sa.Column("stage", sa.Text, nullable=False),
     sa.Column("judges", sa.Integer, nullable=False),
     sa.Column("taken", sa.Integer, nullable=False, default=0),
-    sa.Column("expected", sa.Text),
-    sa.Column("proposal", sa.Text),
+    sa.Column("expected", Encoded),
+    sa.Column("proposal", Encoded),
     sa.Column("score", sa.Float),
     sa.Column("bin", sa.Integer),
     sa.Column("parent", sa.Integer),
     sa.Column("followed", sa.Boolean, nullable=False, default=False),
-    sa.Column("adjudicated", sa.Text),
+    sa.Column("adjudicated", Encoded),
 )
+OF_TASK = ("key", "content", "stage", "judges", "expected", "proposal", "score", "parent")
+"""Columns that are fields of a task."""
 IS_LACKING, IS_CHECK = tasks.c.taken < tasks.c.judges, tasks.c.judges == sa.literal_column("0")
 sa.Index("grice_task_lacking", tasks.c.place, sqlite_where=IS_LACKING, postgresql_where=IS_LACKING)
 sa.Index("grice_task_check", tasks.c.place, sqlite_where=IS_CHECK, postgresql_where=IS_CHECK)
@@ -77,7 +95,7 @@ assignments = sa.Table(
     sa.Column("block", sa.Integer, nullable=False, default=0),
     sa.Column("proposed", sa.Boolean, nullable=False, default=False),
     sa.Column("answer", sa.Text),
-    sa.Column("draft", sa.Text),
+    sa.Column("draft", Encoded),
     sa.Column("saved", sa.Float),
     sa.Column("seconds", sa.Float),
 )
@@ -226,53 +244,20 @@ FREE_CHECK = _free(IS_CHECK)
 """The first check that a judge has not had."""
 
 
-def decoded(text: str | None) -> Any:  # noqa: ANN401 - any JSON
-    """Return the value of a column of JSON; None without a value."""
-    return None if text is None else msgspec.json.decode(text)
-
-
-def encoded(value: object) -> str | None:
-    """Return what a column of JSON holds."""
-    return None if value is None else msgspec.json.encode(value).decode()
-
-
 def judge_of(row: sa.Row[Any]) -> Judge:
     """Return the judge of a row."""
-    return Judge(
-        id=row.id, name=row.name, token=row.token, owner=row.owner, proposals=row.proposals
-    )
+    return Judge(**row._asdict())
 
 
 def task_of(row: sa.Row[Any]) -> Task:
     """Return the task of a row."""
-    return Task(
-        id=row.id,
-        key=row.key,
-        group=row.cluster,
-        content=decoded(row.content),
-        stage=row.stage,
-        judges=row.judges,
-        expected=decoded(row.expected),
-        proposal=decoded(row.proposal),
-        score=row.score,
-        parent=row.parent,
-        adjudicated=decoded(row.adjudicated),
-    )
+    fields = {name: getattr(row, name) for name in ("id", "adjudicated", *OF_TASK)}
+    return Task(**fields, group=row.cluster)
 
 
 def task_row(task: Task) -> dict[str, object]:
     """Return the columns of a new task."""
-    return {
-        "key": task.key,
-        "cluster": task.group,
-        "content": encoded(task.content),
-        "stage": task.stage,
-        "judges": task.judges,
-        "expected": encoded(task.expected),
-        "proposal": encoded(task.proposal),
-        "score": task.score,
-        "parent": task.parent,
-    }
+    return {"cluster": task.group, **{name: getattr(task, name) for name in OF_TASK}}
 
 
 def answer_of(row: sa.Row[Any]) -> Answer:
@@ -280,7 +265,7 @@ def answer_of(row: sa.Row[Any]) -> Answer:
     return Answer(
         task=row.task,
         judge=row.judge,
-        value=decoded(row.answer),
+        value=None if row.answer is None else msgspec.json.decode(row.answer),
         seconds=row.seconds,
         saved=row.saved or 0.0,
         proposed=row.proposed,

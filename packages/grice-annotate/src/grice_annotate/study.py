@@ -28,8 +28,6 @@ from grice_annotate.database import (
     Database,
     answer_of,
     assignments,
-    decoded,
-    encoded,
     judge_of,
     judges,
     studies,
@@ -237,11 +235,7 @@ class Study:
     def adjudicate(self, task: int, value: Json) -> None:
         """Keep what the owner settled on."""
         with self.database.writing() as connection:
-            connection.execute(
-                tasks.update()
-                .where(tasks.c.id == task)
-                .values(adjudicated=msgspec.json.encode(value).decode())
-            )
+            connection.execute(tasks.update().where(tasks.c.id == task).values(adjudicated=value))
 
     def task(self, number: int) -> Task | None:
         """Return a task."""
@@ -267,7 +261,7 @@ class Study:
     def source(self) -> dict[str, str]:
         """Return the files that the study was begun with, each with its hash."""
         with self.database.reading() as connection:
-            source: dict[str, str] = decoded(connection.scalar(sa.select(studies.c.source)))
+            source: dict[str, str] = connection.execute(sa.select(studies.c.source)).one().source
         return source
 
     def add(self, connection: sa.Connection, fresh: Iterable[Task], after: float) -> None:
@@ -319,7 +313,7 @@ def _assigned(connection: sa.Connection, judge: Judge, task: int) -> sa.Row[Any]
 
 
 def _tries(row: sa.Row[Any]) -> list[dict[str, Json]]:
-    draft: dict[str, list[dict[str, Json]]] = decoded(row.draft) or {}
+    draft: dict[str, list[dict[str, Json]]] = row.draft or {}
     return draft.get("tries", [])
 
 
@@ -327,10 +321,10 @@ def _keep_tries(connection: sa.Connection, judge: Judge, task: int, tries: list[
     connection.execute(
         assignments.update()
         .where(assignments.c.task == task, assignments.c.judge == judge.id)
-        .values(draft=encoded({"tries": tries}))
+        .values(draft={"tries": tries})
     )
 
 
 def _given(row: sa.Row[tuple[object, ...]], judge: Judge) -> Given:
-    answer, draft = decoded(row.answer), decoded(row.draft)
-    return Given(task_of(row), judge, answer, draft, row.proposed)
+    answer = None if row.answer is None else msgspec.json.decode(row.answer)
+    return Given(task_of(row), judge, answer, row.draft, row.proposed)
