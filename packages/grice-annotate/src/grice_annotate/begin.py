@@ -21,7 +21,6 @@ from grice.evaluation.scores import read_scores
 from grice.files import cache_folder
 from grice.models.loader import ModelLoader, default_workers
 from grice.models.protocols import Chat, ChatRequest, Message, Unanswered
-from grice_annotate.assign import bins
 from grice_annotate.database import Database, metadata, studies, task_row, tasks
 from grice_annotate.records import Settings
 from grice_annotate.study import OWNER, Study
@@ -35,19 +34,6 @@ if TYPE_CHECKING:
     from grice_annotate.records import Task
     from grice_annotate.templates import Template
     from grice_annotate.templates._template import Predict
-
-
-def with_scores(tasks: Iterable[Task], scores: str, metric: str) -> list[Task]:
-    """Return tasks with their score by a metric."""
-    by_key = _by_key(scores, [metric])
-    scored = []
-    for task in tasks:
-        score = by_key.get(task.key, {}).get(metric)
-        known = score is not None and score.status != "failed"
-        scored.append(replace(task, score=score.value) if score and known else task)
-    if all(task.score is None for task in scored):
-        raise InputError(f"{scores}: {metric} scored none of these items")
-    return scored
 
 
 def reviewed(tasks: Iterable[Task], scores: str, *, top: int) -> list[Task]:
@@ -108,7 +94,6 @@ class Source(NamedTuple):
 
     files: Sequence[str]
     scores: str | None = None
-    metric: str | None = None
     propose: Sequence[str] = ()
     top: int = 100
 
@@ -162,17 +147,13 @@ def tasks_of(source: Source, template: Template, settings: Settings) -> list[Tas
     """Return the tasks of a new study in the order of its input, or of review."""
     tasks = list(template.read(source.files, settings))
     if source.scores is None:
-        if settings.order in ("review", "uncertain"):
-            raise InputError(f"--order {settings.order} goes by scores; name them by --scores")
+        if settings.order == "review":
+            raise InputError("--order review goes by scores; name them by --scores OUT.jsonl")
         if source.propose:
             raise InputError("--propose goes by scores; name them by --scores OUT.jsonl")
         return tasks
     if settings.order == "review":
         tasks = reviewed(tasks, source.scores, top=source.top)
-    if settings.order == "uncertain":
-        if source.metric is None:
-            raise InputError("--order uncertain goes by one metric; name it by --metric")
-        tasks = with_scores(tasks, source.scores, source.metric)
     if source.propose:
         tasks = with_proposals(tasks, template, settings, source.scores, source.propose)
     return tasks
@@ -192,7 +173,6 @@ def begin(
     if settings.order == "seed":
         random.Random(settings.seed).shuffle(places)
     ordered = sorted(zip(places, fresh, strict=True), key=lambda pair: pair[0])
-    numbers = bins([task.score for _, task in ordered]) if settings.order == "uncertain" else None
     between = settings.check_every
     count = -(-len(fresh) // between) if between else 0
     checks = template.checks(count, fresh, settings)
@@ -200,10 +180,7 @@ def begin(
     with database.writing() as connection:  # a study is there as a whole, with its owner, or not
         metadata.create_all(connection)
         for place, task in [*ordered, *((len(fresh) + i, task) for i, task in enumerate(checks))]:
-            number = None if numbers is None or place >= len(fresh) else numbers[place]
-            connection.execute(
-                tasks.insert().values(place=float(place), bin=number, **task_row(task))
-            )
+            connection.execute(tasks.insert().values(place=float(place), **task_row(task)))
         connection.execute(
             studies.insert().values(
                 version=1,
@@ -257,7 +234,11 @@ def _resumed(database: Database) -> Study:
     templates = find_templates()
     if row.template not in templates:
         raise InputError(f"{database.name}: a study of {row.template!r}, which is no template")
-    settings = msgspec.convert(row.settings, Settings)
+    try:
+        settings = msgspec.convert(row.settings, Settings)
+    except msgspec.ValidationError as error:
+        problem = f"{database.name}: settings of another version of grice: {error}"
+        raise InputError(problem) from None
     return Study(database, templates[row.template], settings)
 
 

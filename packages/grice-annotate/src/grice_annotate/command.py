@@ -68,9 +68,8 @@ def _begin(
     tries: Count = 3,
     check_every: int = 10,
     minutes: float = 30.0,
-    order: Literal["seed", "input", "review", "uncertain"] = "seed",
+    order: Literal["seed", "input", "review"] = "seed",
     scores: str | None = None,
-    metric: str | None = None,
     propose: Names = (),
     top: Count = 100,
     seed: int = 0,
@@ -93,10 +92,8 @@ def _begin(
         tries (N): tries of a writer
         check_every (N): tasks between two attention checks, 0 for none
         minutes (N): time for a task, which then goes to somebody else
-        order: shuffled by the seed, as in the input, as grice check --rank orders them, or first
-            those whose labels say most for a calibration
+        order: shuffled by the seed, as in the input, or as grice check --rank orders them
         scores (OUT.jsonl): scores that grice score wrote of FILE: for --order, --propose
-        metric (NAME): whose scores --order uncertain goes by
         propose (METRICS): fill in what these metrics propose, for half of the judges, drawn at
             random
         seed: order, sides, checks and who sees proposals
@@ -104,7 +101,7 @@ def _begin(
     """
     from grice_annotate.begin import Source, begun_study, guideline_text, settings_of
 
-    source = Source(files, scores, metric, propose, top)
+    source = Source(files, scores, propose, top)
     given = {
         "judges": judges,
         "aspects": tuple(aspect) or ("overall",),

@@ -74,13 +74,11 @@ tasks = sa.Table(
     sa.Column("taken", sa.Integer, nullable=False, default=0),
     sa.Column("expected", Encoded),
     sa.Column("proposal", Encoded),
-    sa.Column("score", sa.Float),
-    sa.Column("bin", sa.Integer),
     sa.Column("parent", sa.Integer),
     sa.Column("followed", sa.Boolean, nullable=False, default=False),
     sa.Column("adjudicated", Encoded),
 )
-OF_TASK = ("key", "content", "stage", "judges", "expected", "proposal", "score", "parent")
+OF_TASK = ("key", "content", "stage", "judges", "expected", "proposal", "parent")
 """Columns that are fields of a task."""
 IS_LACKING, IS_CHECK = tasks.c.taken < tasks.c.judges, tasks.c.judges == sa.literal_column("0")
 sa.Index("grice_task_lacking", tasks.c.place, sqlite_where=IS_LACKING, postgresql_where=IS_LACKING)
@@ -239,7 +237,6 @@ SINCE = _count.select_from(assignments).where(_done, assignments.c.block == sa.b
 """Number of tasks a judge has answered in a block between checks."""
 FREE = _free(IS_LACKING)
 """The first task that lacks judges and that a judge has not had."""
-FREE_IN_BIN = _free(IS_LACKING, tasks.c.bin == sa.bindparam("bin"))
 FREE_CHECK = _free(IS_CHECK)
 """The first check that a judge has not had."""
 

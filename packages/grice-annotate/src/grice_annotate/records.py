@@ -8,7 +8,7 @@ import msgspec
 
 from grice.data import Json
 
-Order: TypeAlias = Literal["seed", "input", "review", "uncertain"]
+Order: TypeAlias = Literal["seed", "input", "review"]
 Form: TypeAlias = dict[str, list[str]]
 """The fields of a submitted page, each with its values."""
 
@@ -54,7 +54,6 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
         expected: The right answer of an attention check.
         proposal: An answer that a metric or an extractor proposes.
         excluded: Judges who must not see it.
-        score: Of a metric, in [0, 1]; chooses tasks where the order is ``uncertain``.
         parent: The task that it follows.
         adjudicated: What the owner settled on.
     """
@@ -68,7 +67,6 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     expected: Json = None
     proposal: Json = None
     excluded: tuple[int, ...] = ()
-    score: float | None = None
     parent: int | None = None
     adjudicated: Json = None
 

@@ -144,7 +144,7 @@ class Study:
             return _given(row, judge)
         with self.database.writing() as connection:
             return_late(connection, late)
-            row = next_task(connection, judge, self.template, self.settings, now)
+            row = next_task(connection, judge, self.settings, now)
             return None if row is None else _given(row, judge)
 
     def given(self, judge: Judge, task: int) -> Given | None:

@@ -74,7 +74,6 @@ class Template(NamedTuple):
         preview: Gives HTML about an answer while it is written.
         checks: Gives a number of attention checks.
         follow: Gives what follows a task that has its answers.
-        number: Gives an answer as one number, for calibration; None if it has none.
         propose: Gives the answer that scores of a reply propose, by metric; None where they
             propose none. None for a template that takes no such proposals.
     """
@@ -90,5 +89,4 @@ class Template(NamedTuple):
     preview: Callable[[Submitted], str] = lambda _: ""
     checks: Callable[[int, Sequence[Task], Settings], Sequence[Task]] = lambda *_: ()
     follow: Callable[[Task, Sequence[Answer], Settings], Followed] = lambda *_: Followed()
-    number: Callable[[Json], float | None] = lambda _: None
     propose: Callable[[Mapping[str, Score], Settings], Json] | None = None

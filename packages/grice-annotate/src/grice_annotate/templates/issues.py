@@ -104,5 +104,4 @@ TEMPLATE = Template(
     columns=_columns,
     page=_page,
     checks=_checks,
-    number=lambda value: float(not _marked(value)),
 )

@@ -113,6 +113,5 @@ TEMPLATE = Template(
     options=frozenset({"aspects", "scale"}),
     page=_page,
     checks=_checks,
-    number=_number,
     propose=_propose,
 )
