@@ -45,29 +45,6 @@ def test_aspects_have_a_list_of_ratings_each_and_who_abstains_has_none(tmp_path)
     assert record["annotators"] == ["ann", "bo", "cy"]
 
 
-def test_agreement_of_a_simulated_study_is_the_one_it_was_made_with(tmp_path):
-    """Judges who agree fully, by chance alone, and one who turns the scale round."""
-    file = write(tmp_path / "talks.jsonl", *talks(60))
-    draw = random.Random(1)
-    truth = {f"talk{number}:1": draw.randint(1, 5) for number in range(60)}
-
-    def choose(name, task):
-        right = truth[task["key"]]
-        turned = 6 - right if name == "bo" else right
-        return {"aspect0": right, "aspect1": draw.randint(1, 5), "aspect2": turned}
-
-    settings = {"aspects": ("same", "chance", "turned"), "judges": 2}
-    with studio_of(tmp_path / "s.db", "rating", [file], ("ann", "bo"), **settings) as studio:
-        studio.all_answer(choose)
-        rows = agreement_of(studio.study.template, studio.study.tasks(), studio.study.answers(), {})
-    for measure in ("Krippendorff", "of the others"):
-        found = {row.column: row.estimate for row in rows if measure in row.measure}
-        assert {estimate.n for estimate in found.values()} == {60}
-        assert found["same"].value == pytest.approx(1)
-        assert abs(found["chance"].value) < 0.3
-        assert -1.1 < found["turned"].value < -0.5
-
-
 def test_proposals_are_shown_to_some_and_what_they_do_is_reported(tmp_path):
     file = write(tmp_path / "talks.jsonl", *talks(40))
     scores = str(tmp_path / "scores.jsonl")

@@ -88,15 +88,8 @@ def test_tuples_are_written_relation_by_relation_or_said_not_to_be_there(tmp_pat
             assert studio.answer("ann", **wrong).status == 422
         assert studio.answer("ann", **none, **row, **{"xIntent.0.scope": "pair"}).status == 303
         [record] = studio.records()
-    [written] = record["tuples"]
-    assert list(written.values()) == [
-        "ann",
-        "xIntent",
-        "PersonX asks",
-        "to be polite",
-        "pair",
-        None,
-    ]
+    written = list(record["tuples"][0].values())
+    assert written == ["ann", "xIntent", "PersonX asks", "to be polite", "pair", None]
     place = tmp_path / "o.db"
     refused("did you mean 'xIntent'", place, "tuples", [file], relations=("xintent",))
 
@@ -296,6 +289,42 @@ def test_the_last_try_is_taken(predicted, fooled, stances, agreed, tmp_path):
     assert (record["fooled"], record["stance"], record["asked"]) == (fooled, agreed, "counter")
 
 
+def test_the_accuracy_of_people_stands_beside_answers_without_reading(tmp_path):
+    asked = {"context": "I missed the bus.", "options": ["late", "sad", "tall", "red"]}
+    cider = asked | {"head": "missed the bus", "relation": "Causes"}
+    keyed = [cider | {"answer": key} for key in (2, 2, 2, 0)]
+    file = write(tmp_path / "t.jsonl", *keyed, asked | {"question": "Why?"})
+    settings = {"judges": 2, "order": "input"}
+    with studio_of(tmp_path / "s.db", "choices", [file], ("ann", "bo"), **settings) as studio:
+        assert "What does &#39;missed the bus&#39; cause?" in studio.page("ann")
+        assert studio.answer("ann", choice=4).status == 422
+        assert "answer" not in studio.task("ann")["content"]
+        studio.all_answer(lambda name, _: {"choice": {"ann": 2, "bo": 0}[name]})
+        records, study = studio.records(), studio.study
+        rows = agreement_of(study.template, study.tasks(), study.answers())
+    assert [record["label"] for record in records] == [0.5] * 4 + [None]
+    right = [row.estimate.value for row in rows if row.column == "right answer"]
+    assert right == [0.5, 0, 0.75, 0.25]
+
+
+def test_graphs_of_a_system_are_verified_where_stance_and_form_are_right(tmp_path):
+    good = "".join(f"({'; '.join(fact)})" for fact in FACTS)
+    samples = [SAMPLE | {"id": name} for name in "abcd"]
+    made = [{"id": "a", "stance": "support", "graph": good},
+            {"id": "b", "stance": "counter", "graph": good},
+            {"id": "c", "stance": "support", "graph": "(zoos; is a; thing)"}]  # fmt: skip
+    file, given = write(tmp_path / "t.jsonl", *samples), write(tmp_path / "p.jsonl", *made)
+    settings = {"judges": 2, "predictions": given}
+    with studio_of(tmp_path / "s.db", "graphs", [file], ("ann", "bo"), **settings) as studio:
+        assert SAMPLE["argument"] not in studio.page("ann")
+        assert studio.all_answer(lambda *_: {"verdict": "incorrect"}) == 2  # and nothing is refined
+        [record] = studio.records()
+    assert (record["graph"], record["correct"]) == (good, False)
+    assert record["rounds"][0]["verdicts"] == {"ann": "incorrect", "bo": "incorrect"}
+    unknown = write(tmp_path / "u.jsonl", made[0] | {"id": "z"})
+    refused("no sample 'z'", tmp_path / "u.db", "graphs", [file], predictions=unknown)
+
+
 PAIRS = [["one"], [], "x", ["a", 3], ["a", " "], None]
 TURNS = '{"id": "a", "turns": [{"speaker": "A", "text": "hi"}], "targets": [4]}'
 
@@ -305,6 +334,9 @@ TURNS = '{"id": "a", "turns": [{"speaker": "A", "text": "hi"}], "targets": [4]}'
     [("graphs", '{"id": "a", "belief": "b", "argument": "c"}', "no stance"),
      ("graphs", '{"id": "a", "belief": "b"}', "argument"),
      ("stance", '{"id": "a", "topic": "b", "stance": "neutral"}', "support or counter"),
+     *(("choices", json.dumps({"options": ["a", "b"]} | wrong), problem) for wrong, problem in (
+         ({}, "expected a question"), ({"options": ["a"]}, "2 to 9"),
+         ({"question": "Why?", "answer": 2}, "number of an option"))),
      ("stance", '{"id": "a"}', "topic"), ("issues", '{"belief": "b"}', "format"),
      ("rating", '{"id": "a", "turns": []}', "turns"), ("rating", "", "empty"),
      ("rating", TURNS, "targets"),

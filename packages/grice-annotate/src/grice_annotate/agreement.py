@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
@@ -14,11 +14,13 @@ from grice.errors import InputError
 from grice.stats import leave_one_annotator_out
 from grice.stats.agreement import cohen_kappa, fleiss_kappa, krippendorff_alpha
 from grice.stats.comparison import proportion
-from grice.stats.estimate import FEW, Estimate
+from grice.stats.estimate import FEW, LEVEL, Estimate
+from grice_annotate.templates._template import is_right
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 
+    from grice.data import Json
     from grice_annotate.records import Answer, Task
     from grice_annotate.templates import Column, Template
 
@@ -48,7 +50,7 @@ class Disputed(NamedTuple):
 
 def counting(tasks: Sequence[Task], answers: Sequence[Answer]) -> list[Answer]:
     """Return the answers that count: not set aside, and not to attention checks."""
-    checks = {task.id for task in tasks if task.expected is not None}
+    checks = {task.id for task in tasks if not task.judges}
     return [answer for answer in answers if not answer.set_aside and answer.task not in checks]
 
 
@@ -64,7 +66,7 @@ def agreement_of(
     rows: list[Agreement] = []
     for column in template.columns(tasks, counted):
         rows += _of_column(column, groups, names)
-    return rows + _anchoring(tasks, counted)
+    return rows + _accuracy(template, tasks, counted) + _anchoring(tasks, counted)
 
 
 def _of_column(
@@ -149,19 +151,51 @@ def _anchoring(tasks: Sequence[Task], answers: Sequence[Answer]) -> list[Agreeme
 
     Who sees proposals is drawn at random, so that the difference is what showing them does.
     """
-    proposals = {task.id: task.proposal for task in tasks if task.proposal is not None}
-    groups = {task.id: task.group for task in tasks}
+    proposals = {task.id: task for task in tasks if task.proposal is not None}
     rows = []
     for proposed, who in ((True, "judges who saw it"), (False, "judges who did not")):
-        equal: dict[str, list[float]] = defaultdict(list)
-        for answer in answers:
-            if answer.task in proposals and answer.proposed == proposed:
-                equal[groups[answer.task]].append(float(answer.value == proposals[answer.task]))
-        hits, sizes = map(sum, equal.values()), map(len, equal.values())
-        estimate = proportion(list(hits), list(sizes))
-        if estimate is not None:
-            rows.append(Agreement("proposal", f"answers equal to it: {who}", estimate))
+        equal = [
+            (proposals[answer.task].group, answer.value == proposals[answer.task].proposal)
+            for answer in answers
+            if answer.task in proposals and answer.proposed == proposed
+        ]
+        rows += _share("proposal", f"answers equal to it: {who}", equal)
     return rows
+
+
+def _share(column: str, measure: str, parts: Iterable[tuple[str, float]]) -> list[Agreement]:
+    """Return the mean of values from 0 to 1 with their conversations; nothing of nothing."""
+    of_group: dict[str, list[float]] = defaultdict(list)
+    for group, value in parts:
+        of_group[group].append(value)
+    hits, sizes = map(sum, of_group.values()), map(len, of_group.values())
+    estimate = proportion(list(hits), list(sizes))
+    return [] if estimate is None else [Agreement(column, measure, estimate)]
+
+
+def _accuracy(
+    template: Template, tasks: Sequence[Task], answers: Sequence[Answer]
+) -> list[Agreement]:
+    """Return how often judges give the right answer, and how often one gets it unread."""
+    given: dict[int, list[Json]] = defaultdict(list)
+    for answer in answers:
+        given[answer.task].append(answer.value)
+    asked = [task for task in tasks if task.expected is not None and task.id in given]
+    frequent = Counter(str(task.expected) for task in asked).most_common(1)
+    rows: dict[str, list[tuple[str, float]]] = defaultdict(list)
+    for task in asked:
+        right = [is_right(template, task, value) for value in given[task.id]]
+        rows["of the judges"] += [(task.group, each) for each in right]
+        rows["of more than half of the judges"].append((task.group, sum(right) * 2 > len(right)))
+        unread = str(task.expected) == frequent[0][0]
+        rows["always the most frequent one, unread"].append((task.group, unread))
+    shares = [row for name, parts in rows.items() for row in _share("right answer", name, parts)]
+    chance = [template.chance(task) for task in asked]
+    if not any(chance):
+        return shares
+    value = sum(chance) / len(chance)
+    known = Estimate(value, None, None, LEVEL, len(chance), "mean", note="known without error")
+    return [*shares, Agreement("right answer", "chance, unread", known)]
 
 
 def disputed_tasks(

@@ -90,18 +90,20 @@ STEPS = 20
 
 
 class Source(NamedTuple):
-    """The files of a study, and the scores that order its tasks or propose answers."""
+    """The files of a study, scores that order its tasks or propose answers, and other files."""
 
     files: Sequence[str]
     scores: str | None = None
     propose: Sequence[str] = ()
     top: int = 100
+    more: Sequence[str] = ()
 
     def hashes(self) -> dict[str, str]:
         """Return the sha256 of all files by their names; of a folder, that of all its files."""
         digests = {}
         try:
-            for path in map(Path, [*self.files, *([self.scores] if self.scores else [])]):
+            scores = [self.scores] if self.scores else []
+            for path in map(Path, [*self.files, *scores, *self.more]):
                 digest = hashlib.sha256()
                 for part in sorted(path.iterdir()) if path.is_dir() else [path]:
                     digest.update(part.read_bytes())

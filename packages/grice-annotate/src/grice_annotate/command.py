@@ -28,6 +28,7 @@ OF_TEMPLATES = {
     "relation": "relations",
     "model": "model",
     "tries": "model",
+    "predictions": "predictions",
 }
 """Options that only some templates have, by their name there."""
 
@@ -66,6 +67,7 @@ def _begin(
     relation: Sequence[str] = (),
     model: str | None = None,
     tries: Count = 3,
+    predictions: str | None = None,
     check_every: int = 10,
     minutes: float = 30.0,
     order: Literal["seed", "input", "review"] = "seed",
@@ -90,6 +92,8 @@ def _begin(
         relation (NAME): only this relation
         model: default builtin:graphs
         tries (N): tries of a writer
+        predictions (FILE): graphs of a system, which judges verify; none is written, and those of
+            another stance or a wrong form are left out
         check_every (N): tasks between two attention checks, 0 for none
         minutes (N): time for a task, which then goes to somebody else
         order: shuffled by the seed, as in the input, or as grice check --rank orders them
@@ -101,13 +105,15 @@ def _begin(
     """
     from grice_annotate.begin import Source, begun_study, guideline_text, settings_of
 
-    source = Source(files, scores, propose, top)
+    more = [predictions] if predictions else []
+    source = Source(files, scores, propose, top, more)
     given = {
         "judges": judges,
         "aspects": tuple(aspect) or ("overall",),
         "relations": tuple(relation),
         "model": model,
         "tries": tries,
+        "predictions": predictions,
         "guideline": guideline_text(guideline) if guideline else "",
         "check_every": check_every,
         "minutes": minutes,
@@ -138,8 +144,7 @@ def _check(study: Study) -> Output:
     from grice_annotate.app import application, pages_of
     from grice_annotate.begin import with_model
 
-    tasks, judges = len(study.tasks()), plural(study.settings.judges, "judge")
-    note(f"{plural(tasks, 'task')} of {judges} each")
+    note(f"{plural(len(study.tasks()), 'task')} of {plural(study.settings.judges, 'judge')} each")
     pages = [(shown, path, None) for shown, path in pages_of(study).items()]
     with with_model(study) as ready:
         return check_output(answers(application(ready), "GET", pages))

@@ -12,6 +12,7 @@ import msgspec
 from grice.errors import plural
 from grice_annotate.agreement import agreement_of, counting
 from grice_annotate.templates import Judged
+from grice_annotate.templates._template import is_right
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -46,17 +47,17 @@ class Progress(msgspec.Struct, frozen=True):
 
 def progress_of(study: Study, tasks: Sequence[Task], answers: Sequence[Answer]) -> Progress:
     """Return how far a study is."""
-    expected = {task.id: task.expected for task in tasks if task.expected is not None}
+    controls = {task.id: task for task in tasks if not task.judges}
     counts: dict[int, int] = {}
     for answer in answers:
-        if not answer.set_aside and answer.task not in expected:
+        if not answer.set_aside and answer.task not in controls:
             counts[answer.task] = counts.get(answer.task, 0) + 1
-    asked = [task for task in tasks if task.expected is None]
+    asked = [task for task in tasks if task.judges]
     judges = []
     for judge in study.judges():
         mine = [answer for answer in answers if answer.judge == judge.id]
-        checks = [answer for answer in mine if answer.task in expected]
-        rated = [answer for answer in mine if answer.task not in expected]
+        checks = [answer for answer in mine if answer.task in controls]
+        rated = [answer for answer in mine if answer.task not in controls]
         times = [answer.seconds for answer in rated if answer.seconds is not None]
         if not judge.owner:
             judges.append(
@@ -67,7 +68,10 @@ def progress_of(study: Study, tasks: Sequence[Task], answers: Sequence[Answer]) 
                     answers=sum(not answer.set_aside for answer in rated),
                     set_aside=sum(answer.set_aside for answer in rated),
                     checks=len(checks),
-                    passed=sum(answer.value == expected[answer.task] for answer in checks),
+                    passed=sum(
+                        is_right(study.template, controls[answer.task], answer.value)
+                        for answer in checks
+                    ),
                     seconds=median(times) if times else None,
                 )
             )

@@ -25,6 +25,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         minutes: Time for a task, after which it goes back to the pool.
         tries: How often a writer may try to fool the model.
         model: The model that writers try to fool.
+        predictions: A file with the graphs of a system, which are verified.
         order: In which order tasks are given.
         seed: Of the order, the sides and who sees proposals.
     """
@@ -38,6 +39,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     minutes: float = 30.0
     tries: int = 3
     model: str | None = None
+    predictions: str | None = None
     order: Order = "seed"
     seed: int = 0
 
@@ -51,7 +53,7 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
         content: What the page shows, in the template's own form.
         stage: Which page of the template.
         judges: How many answers it needs; 0 for an attention check, which everybody may be given.
-        expected: The right answer of an attention check.
+        expected: The right answer, where it is known.
         proposal: An answer that a metric or an extractor proposes.
         excluded: Judges who must not see it.
         parent: The task that it follows.
@@ -83,10 +85,10 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     task: int
-    judge: int
+    judge: int = 0
     value: Json
-    seconds: float | None
-    saved: float
+    seconds: float | None = None
+    saved: float = 0.0
     proposed: bool = False
     set_aside: bool = False
 

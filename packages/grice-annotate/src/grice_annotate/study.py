@@ -37,6 +37,7 @@ from grice_annotate.database import (
 )
 from grice_annotate.records import Answer, AnswerError, Judge, Settings, Task
 from grice_annotate.templates import Page
+from grice_annotate.templates._template import is_right
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -189,8 +190,8 @@ class Study:
                 .values(state="answered", answer=answer, saved=now, seconds=seconds)
             )
             kept = task_of(row)
-            if kept.expected is not None:
-                if value != kept.expected:
+            if not kept.judges:
+                if not is_right(self.template, kept, value):
                     set_aside(connection, judge.id, block=row.block)
             else:
                 self._follow(connection, kept)

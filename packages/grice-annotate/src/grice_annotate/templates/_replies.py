@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from grice.data import Response
+    from grice_annotate.records import Settings
 
 PROPOSAL = "proposal"
 """Field of a record with an answer that somebody proposes, in the template's own form."""
@@ -61,7 +62,7 @@ def conversations(files: Sequence[str]) -> Iterator[Conversation]:
         yield record
 
 
-def reply_tasks(files: Sequence[str], judges: int, stage: str) -> Iterator[Task]:
+def reply_tasks(files: Sequence[str], settings: Settings, *, stage: str) -> Iterator[Task]:
     """Yield a task for each reply that is judged: the targets, or the assistant's, or all."""
     for conversation in conversations(files):
         for response in responses(conversation):
@@ -71,7 +72,7 @@ def reply_tasks(files: Sequence[str], judges: int, stage: str) -> Iterator[Task]
                 group=conversation.id,
                 content=msgspec.to_builtins(content),
                 stage=stage,
-                judges=judges,
+                judges=settings.judges,
                 proposal=conversation.meta.get(PROPOSAL),
             )
 

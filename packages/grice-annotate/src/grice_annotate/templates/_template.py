@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from grice_annotate.records import Answer
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import TypeAlias
 
     from grice.data import Json, Score
     from grice.stats.agreement import Scale
-    from grice_annotate.records import Answer, Form, Judge, Settings, Task
+    from grice_annotate.records import Form, Judge, Settings, Task
 
     Predict: TypeAlias = Callable[[str, str], str]
     Attempt: TypeAlias = Callable[[dict[str, Json]], list[dict[str, Json]]]
@@ -74,6 +76,7 @@ class Template(NamedTuple):
         preview: Gives HTML about an answer while it is written.
         checks: Gives a number of attention checks.
         follow: Gives what follows a task that has its answers.
+        chance: Gives the share of right answers by chance to a task with a right one.
         propose: Gives the answer that scores of a reply propose, by metric; None where they
             propose none. None for a template that takes no such proposals.
     """
@@ -89,4 +92,15 @@ class Template(NamedTuple):
     preview: Callable[[Submitted], str] = lambda _: ""
     checks: Callable[[int, Sequence[Task], Settings], Sequence[Task]] = lambda *_: ()
     follow: Callable[[Task, Sequence[Answer], Settings], Followed] = lambda *_: Followed()
+    chance: Callable[[Task], float] = lambda _: 0.0
     propose: Callable[[Mapping[str, Score], Settings], Json] | None = None
+
+
+def is_right(template: Template, task: Task, value: Json) -> bool:
+    """Return whether an answer equals the expected one in each column that this one has."""
+    columns = [
+        template.columns([task], [Answer(task=task.id, value=each)])
+        for each in (value, task.expected)
+    ]
+    given, expected = ({each.name: each.values for each in of if each.values} for of in columns)
+    return bool(expected) and all(given.get(name) == expected[name] for name in expected)

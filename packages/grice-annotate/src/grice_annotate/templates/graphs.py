@@ -22,7 +22,7 @@ from grice_annotate.templates._verdicts import majority, verdicts
 from grice_tasks.explagraphs.check import MAX_FACTS, check_graph
 from grice_tasks.explagraphs.drawing import draw_graph
 from grice_tasks.explagraphs.graph import Graph, read_graph, write_graph
-from grice_tasks.explagraphs.samples import read_samples
+from grice_tasks.explagraphs.samples import read_predictions, read_samples
 from grice_tasks.explagraphs.wording import relation_names
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ ROUNDS = 3
 """Rounds of verification, after which a graph stays as it is."""
 
 
-class _Content(msgspec.Struct, frozen=True, kw_only=True):
+class _Content(msgspec.Struct, frozen=True):
     """A belief, an argument and the graph so far.
 
     Attributes:
@@ -56,7 +56,10 @@ class _Content(msgspec.Struct, frozen=True, kw_only=True):
     verdict: str = ""
 
 
-def _read(files: Sequence[str], _: Settings) -> Iterator[Task]:
+def _read(files: Sequence[str], settings: Settings) -> Iterator[Task]:
+    if settings.predictions is not None:
+        yield from _predicted(files, settings)
+        return
     for file in files:
         for sample in read_samples(Path(file)):
             if sample.stance is None:
@@ -69,6 +72,21 @@ def _read(files: Sequence[str], _: Settings) -> Iterator[Task]:
             yield _task(content, COLLECT, 1, proposal=proposal)
 
 
+def _predicted(files: Sequence[str], settings: Settings) -> Iterator[Task]:
+    """Yield the verification of each graph of a system that has the stance and breaks no rule."""
+    path = Path(settings.predictions or "")
+    answers = {answer.id: answer for answer in read_predictions(path)}
+    for sample in (sample for file in files for sample in read_samples(Path(file))):
+        answer = answers.pop(sample.id, None)
+        if answer is None or answer.stance != sample.stance:
+            continue
+        if check_graph(answer.graph, sample.belief, sample.argument).ok:
+            texts = (sample.id, sample.belief, sample.argument, answer.stance, answer.graph)
+            yield _task(_Content(*texts), VERIFY, settings.judges)
+    if answers:
+        raise InputError(f"{path}: no sample {next(iter(answers))!r} in {', '.join(files)}")
+
+
 def _task(content: _Content, stage: str, judges: int, *, proposal: Json = None) -> Task:
     return Task(
         key=content.id if stage == COLLECT else f"{content.id}:{stage}{content.round}",
@@ -76,6 +94,7 @@ def _task(content: _Content, stage: str, judges: int, *, proposal: Json = None) 
         content=msgspec.to_builtins(content),
         stage=stage,
         judges=judges,
+        expected=content.stance if stage == VERIFY else None,
         proposal=proposal,
         excluded=content.writers,
     )
@@ -158,7 +177,7 @@ def _follow(task: Task, answers: Sequence[Answer], settings: Settings) -> Follow
     content = _content(task)
     if task.stage == VERIFY:
         verdict = majority([str(answer.value) for answer in answers]) or "incorrect"
-        if verdict == content.stance or content.round + 1 == ROUNDS:
+        if verdict == content.stance or content.round + 1 == ROUNDS or settings.predictions:
             return Followed()
         refused = msgspec.structs.replace(content, verdict=verdict)
         return Followed(tasks=(_task(refused, REFINE, 1),))
@@ -178,6 +197,7 @@ def _record(item: Sequence[Judged]) -> dict[str, Json]:
     rounds: list[dict[str, Json]] = []
     for task, values in item:
         if task.stage == VERIFY:
+            rounds = rounds or [{"graph": _content(task).graph}]
             verdict = majority([str(value) for value in values.values()]) or "incorrect"
             rounds[-1] |= {"verdict": verdict, "verdicts": dict(values)}
         else:
@@ -202,6 +222,8 @@ TEMPLATE = Template(
     answer=_answer,
     record=_record,
     columns=partial(verdicts, "verdict", VERIFY),
+    options=frozenset({"predictions"}),
+    chance=lambda _: 1 / len(VERDICTS),
     page=_page,
     preview=_preview,
     follow=_follow,

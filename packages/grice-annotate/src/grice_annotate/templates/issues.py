@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 from grice_annotate.records import AnswerError
 from grice_annotate.templates._replies import instructed, reply_record, reply_tasks
-from grice_annotate.templates._template import Column, Judged, Page, Submitted, Template
+from grice_annotate.templates._template import Column, Judged, Submitted, Template
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from grice.data import Json
     from grice_annotate.records import Answer, Settings, Task
@@ -25,14 +26,6 @@ ISSUES = {
 }
 """The question of each issue."""
 NONE = "none"
-
-
-def _read(files: Sequence[str], settings: Settings) -> Iterator[Task]:
-    return reply_tasks(files, settings.judges, "issues")
-
-
-def _page(_: Page) -> dict[str, Any]:
-    return {"issues": ISSUES}
 
 
 def _answer(submitted: Submitted) -> Json:
@@ -98,10 +91,10 @@ def _record(item: Sequence[Judged]) -> dict[str, Json]:
 TEMPLATE = Template(
     name="issues",
     about="mark what is wrong with replies: six issues, or none",
-    read=_read,
+    read=partial(reply_tasks, stage="issues"),
     answer=_answer,
     record=_record,
     columns=_columns,
-    page=_page,
+    page=lambda _: {"issues": ISSUES},
     checks=_checks,
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from grice_annotate.records import AnswerError
@@ -10,17 +11,12 @@ from grice_annotate.templates._replies import instructed, reply_record, reply_ta
 from grice_annotate.templates._template import Column, Judged, Page, Submitted, Template
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from grice.data import Json, Score
     from grice_annotate.records import Answer, Settings, Task
 
-STAGE = "rating"
 ABSTAIN = "abstain"
-
-
-def _read(files: Sequence[str], settings: Settings) -> Iterator[Task]:
-    return reply_tasks(files, settings.judges, STAGE)
 
 
 def _page(page: Page) -> dict[str, Any]:
@@ -106,7 +102,7 @@ def _record(item: Sequence[Judged]) -> dict[str, Json]:
 TEMPLATE = Template(
     name="rating",
     about="rate replies on a scale, by any aspects",
-    read=_read,
+    read=partial(reply_tasks, stage="rating"),
     answer=_answer,
     record=_record,
     columns=_columns,

@@ -63,7 +63,7 @@ def relations_of(settings: Settings) -> tuple[str, ...]:
 
 def _read(files: Sequence[str], settings: Settings) -> Iterator[Task]:
     relations_of(settings)
-    return reply_tasks(files, settings.judges, WRITE)
+    return reply_tasks(files, settings, stage=WRITE)
 
 
 def _page(page: Page) -> dict[str, Any]:
