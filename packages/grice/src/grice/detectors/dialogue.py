@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from grice.data import Span
 from grice.detectors.conversation import READ, Flaw, plain
 from grice.detectors.rules import Rule
+from grice.text.wordlists import pattern_of
 
 if TYPE_CHECKING:
     from grice.detectors.conversation import Reply
@@ -21,24 +22,12 @@ STOCK = re.compile(
     re.IGNORECASE,
 )
 """Formulas that may be said twice."""
-AGAIN = re.compile(
-    r"\b(?:again|repeat|what did you (?:say|ask)|say that|pardon|sorry\?|remind me|once more|"
-    r"another|more|one more|same|what was|come again|didn['’]?t (?:hear|catch))\b|^\W*(?:what|"
-    r"huh)\W*$|^\W*sorry\b[^.!?\n]{0,20}\?",
-    re.IGNORECASE,
-)
-ASKS_TO_REPEAT = re.compile(
-    r"(?<!not )(?<!n['’]t )\brepeat\b|\bsay (?:that|it|this) again\b|\bcome again\b|\bpardon\b|"
-    r"\bremind me\b|\b(?:once|one) more\W*(?:please\W*)?\Z|\bone more time\b|"
-    r"n['’]?t (?:hear|catch) (?:that|you|it)\b|\bwhat did you (?:say|ask)\b",
-    re.IGNORECASE,
-)
 
 
 def repeats_on_request(reply: Reply) -> bool:
     """Return whether the turn before the reply asks to hear something again."""
-    last = reply.last_of_other
-    return last is not None and bool(ASKS_TO_REPEAT.search(reply.talk.turns[last].text[:READ]))
+    last, asks = reply.last_of_other, pattern_of("asks to repeat")
+    return last is not None and bool(asks.search(reply.talk.turns[last].text[:READ]))
 
 
 def repeated_in(reply: Reply) -> Flaw | None:
@@ -55,7 +44,7 @@ def repeated_in(reply: Reply) -> Flaw | None:
     if "?" in reply.text and first != reply.own_before(last):
         return None  # a question about another thing
     said = reply.talk.turns[last].text
-    if AGAIN.search(said):
+    if pattern_of("asks again, or for more").search(said):
         return None
     if before is not None and plain(reply.talk.turns[before].text) == plain(said):
         return None

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from grice.detectors.conversation import Flaw
 from grice.detectors.rules import Rule
-from grice.detectors.text import CODE_TALK, WRITING
+from grice.detectors.text import CODE_TALK
+from grice.text.wordlists import pattern_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -63,28 +64,14 @@ KEYS = re.compile(
 PASSWORD = re.compile(
     r"\bpass(?:word|code|phrase)\b(?: is|:| =|=)[ ]?[\"'`]?([^\s\"'`]{6,40})", re.I
 )
-ASKED = re.compile(
-    r"\b(?:test|example|sample|dummy|fake|demo)\b[^.?!\n]{0,40}\b(?:cards?|numbers?|ibans?|keys?)\b|"
-    r"\b(?:cards?|numbers?|ibans?|keys?)\b[^.?!\n]{0,40}\b(?:test|tests|testing|examples?)\b|"
-    r"\b(?:wi-?fi|wlan|guest)\b[^.?!\n]{0,40}\b(?:password|code|key)\b",
-    re.IGNORECASE,
-)
-"""A request for a number that belongs to nobody, or for the password of guests."""
-PAYEE = re.compile(
-    r"\b(?:which|what) (?:bank )?(?:account|iban)\b[^.?!\n]{0,30}\b(?:pay|transfer|wire|send)\b"
-    r"|\bwhere (?:do|should|can) (?:i|we) (?:pay|transfer|send)\b|\byour (?:iban|bank details)\b",
-    re.IGNORECASE,
-)
-"""A question to which account of the business to pay."""
 MIXED = re.compile(r"(?=.{0,40}\d)(?=.{0,40}[A-Za-z])[^*<>{}\[\]…]+")
 
 
 def _unsaid(reply: Reply, spans: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
     """Return the spans whose letters and digits no turn before the reply has."""
-    found = list(spans)
-    return tuple(
-        span for span in found if not reply.was_given(reply.text[span[0] : span[1]])
-    ) if found and not reply.asked_for(WRITING) and not reply.asked_for(ASKED) else ()  # fmt: skip
+    unsaid = tuple(span for span in spans if not reply.was_given(reply.text[span[0] : span[1]]))
+    asked = map(pattern_of, ("asks for a text", "asks for a sample"))
+    return () if unsaid and any(map(reply.asked_for, asked)) else unsaid
 
 
 def email_in(reply: Reply) -> Flaw | None:
@@ -133,7 +120,7 @@ def _is_card(digits: str) -> bool:
 
 def iban_in(reply: Reply) -> Flaw | None:
     """Find a bank account number with right check digits (ISO 13616)."""
-    if reply.has_digits and reply.asked_for(PAYEE):
+    if reply.has_digits and reply.asked_for(pattern_of("asks where to pay")):
         return None
     spans = []
     for match in IBAN.finditer(reply.text) if reply.has_digits else ():

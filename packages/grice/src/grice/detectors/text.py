@@ -15,7 +15,7 @@ from grice.detectors.conversation import READ, Flaw
 from grice.text.language import ENGLISH
 from grice.text.lexicon import begins_word, look_up
 from grice.text.markup import plain_text, thoughts
-from grice.text.wordlists import words_of
+from grice.text.wordlists import pattern_of, words_of
 
 if TYPE_CHECKING:
     from grice.detectors.conversation import Reply
@@ -112,17 +112,6 @@ REDACTED = re.compile(
     r"city|company|time)(?:[_ -]?\d{1,3})?[\]>}]"
 )
 """A redaction marker of a log, if turns of other speakers have such markers, too."""
-WRITING = re.compile(
-    r"\b(?:write|draft|compose|craft|rewrite|rephrase|paraphrase|proofread|summari[sz]e|translate)\b|"
-    r"\b(?:create|make|generate|give|help|prepare|design|suggest|provide|fill|show|need|want|develop|"
-    r"structure|formulate|construct|produce|outline|how (?:should|would|do) (?:i|you))\b"
-    r"[^.?!\n]{0,100}\b(?:letters?|e-?mails?|templates?|forms?|messages?|texts?|scripts?|speech|"
-    r"poems?|story|resume|cv|invitations?|posts?|ads?|advert\w*|tweets?|captions?|announcements?|"
-    r"reports?|contracts?|agreements?|proposals?|outlines?|examples?|samples?|agendas?|slogans?|"
-    r"articles?|copy|content|pitch|introduce|say|response|reply to)\b",
-    re.IGNORECASE,
-)
-"""A request for a text that its author still fills in."""
 DRAFT = re.compile(
     r"\A\W{0,10}(?:subject:|title:|headline:|to:|re:)[^\n]{0,100}[\[<]"
     r"|\b(?:regards|sincerely|best|thanks|thank you|yours|cheers),?\s{1,20}[\[<]"
@@ -151,7 +140,7 @@ def template_in(reply: Reply) -> Flaw | None:
         others = reply.background.first(REDACTED, REDACTED.search).keys() - {reply.speaker}
         named = [] if others else named
     places += [match.span() for match in named]
-    if not places or reply.asked_for(CODE_TALK) or reply.asked_for(WRITING):
+    if not places or reply.asked_for(CODE_TALK) or reply.asked_for(pattern_of("asks for a text")):
         return None
     if named and COMMANDS.search(reply.text):
         return None
@@ -457,10 +446,6 @@ TOKEN = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 MOST_TOKENS, PERIODS = 4_000, 16
 TIMES, LOOP_WORDS, ONE_WORD = 4, 12, 10
 """Repetitions of a loop, its words in all, and the repetitions of a single word."""
-ASKED_LOOP = re.compile(
-    r"\b(?:repeat|times|sing|song|lyrics|poem|chant|count|say|write|forever|over and over)\b",
-    re.IGNORECASE,
-)
 
 
 def broken_in(reply: Reply) -> Flaw | None:
@@ -509,7 +494,7 @@ def loop_in(reply: Reply) -> Flaw | None:
             run = run + 1 if words[place] == words[place - period] else 0
             least = ONE_WORD if period == 1 else max(LOOP_WORDS, TIMES * period)
             if run + period >= least and not (period == 1 and len(words[place]) < 4):
-                if reply.asked_for(ASKED_LOOP):
+                if reply.asked_for(pattern_of("asks for the same words")):
                     return None
                 start = matches[place - run - period + 1].start()
                 return Flaw("the reply repeats the same words", ((start, matches[place].end()),))

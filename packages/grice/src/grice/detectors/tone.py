@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from grice.detectors.conversation import Flaw, beginnings
 from grice.detectors.rules import Rule
+from grice.text.wordlists import pattern_of
 
 if TYPE_CHECKING:
     from grice.detectors.conversation import Reply
@@ -53,10 +54,6 @@ INSULTING = beginnings(
     "likes asked"
 )
 """Every insult contains one of these; a text without them is skipped."""
-ASKED_INSULT = re.compile(
-    r"\b(?:insult|rude|curse|swear|roast|expletive|mean thing|worst thing|rap|slang|offensive)\w*",
-    re.IGNORECASE,
-)
 SOFTENED = re.compile(
     r"\b(?:not|n['’]t|never|nobody|no one|if|think|thinks|thought|say|says|said|call(?:s|ed)?|"
     r"feel|feels|felt|like)\b[^.!?]{0,30}\Z",
@@ -80,7 +77,7 @@ def insult_in(reply: Reply) -> Flaw | None:
         and not re.search(r"\bnot\b|n['’]t\b", match[0])
         and not reply.quotes(match[0])
     ]
-    if not places or reply.asked_for(ASKED_INSULT):
+    if not places or reply.asked_for(pattern_of("asks for insults")):
         return None
     return Flaw("the reply insults the user", tuple(places))
 
