@@ -16,7 +16,6 @@ from grice.detectors.values import (
     Said,
     clock_times,
     dates_in,
-    fits_said,
     numbers_in,
     weekdays,
 )
@@ -83,7 +82,7 @@ def _is_unsaid(
     name: str, value: object, user: Said, said: Said, recent: Said, used: set[float]
 ) -> bool:
     if isinstance(value, (int, float)):
-        if fits_said(float(value), said.numbers) or value in (0, 1):
+        if {value, value / 1000} & said.numbers or value in (0, 1):
             return False
         # Another number of the last turns that no argument has, or a count out of nothing.
         other = {n for n in recent.numbers if n > 1} - used

@@ -15,7 +15,7 @@ from grice.detectors.text import CODE_TALK
 from grice.text.wordlists import pattern_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from grice.detectors.conversation import Reply
 
@@ -154,14 +154,10 @@ def _flaw(data: str, spans: tuple[tuple[int, int], ...]) -> Flaw | None:
     return Flaw(f"the reply contains {data} that nobody gave", spans) if spans else None
 
 
-def _rule(code: str, name: str, title: str, detect: Callable[[Reply], Flaw | None]) -> Rule:
-    return Rule(code, name, title, detect, masks=True)
-
-
 RULES = (
-    _rule("P201", "email-address", "e-mail address nobody gave", email_in),
-    _rule("P202", "phone-number", "phone number nobody gave", phone_in),
-    _rule("P203", "card-number", "card number nobody gave", card_in),
-    _rule("P204", "iban", "bank account nobody gave", iban_in),
-    _rule("P205", "secret-key", "key or password nobody gave", key_in),
+    Rule("P201", "email-address", "e-mail address nobody gave", email_in, masks=True),
+    Rule("P202", "phone-number", "phone number nobody gave", phone_in, masks=True),
+    Rule("P203", "card-number", "card number nobody gave", card_in, masks=True),
+    Rule("P204", "iban", "bank account nobody gave", iban_in, masks=True),
+    Rule("P205", "secret-key", "key or password nobody gave", key_in, masks=True),
 )

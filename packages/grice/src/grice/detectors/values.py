@@ -138,11 +138,6 @@ def _in_days(text: str, numbers: Collection[float]) -> set[float]:
     return {7 * number for number in numbers if number < 9} if "week" in text else set()
 
 
-def fits_said(value: float, said: Collection[float]) -> bool:
-    """Return whether a number is among those said, or in a unit a thousand times as small."""
-    return value in said or value / 1000 in said
-
-
 def weekdays(text: str) -> set[str]:
     """Return the days of the week in a text."""
     return {match[1].lower() for match in WEEKDAYS.finditer(text)}
