@@ -187,6 +187,16 @@ HTML_WITHIN = re.compile(
     r"|&lt;/?(?:p|br|b|i|a|div|span|li|ul|ol|strong|em|table|html)\b[^&<>]{0,100}&gt;",
     re.IGNORECASE,
 )
+LAYOUT = re.compile(
+    r"<[a-z][a-z0-9]{0,15}\s(?:[^<>]{0,200}\s)?(?:class|style|id|on[a-z]{3,12}|data-[\w-]{1,30})="
+    r"[\"'][^<>]{0,300}>|<(?:button|form|iframe|input|link|meta|svg)\s[\w-]{1,30}=[^<>]{0,300}>",
+    re.IGNORECASE,
+)
+"""Looks and behaviour of a page; a chat may show links, pictures and bold words as such."""
+PAGE_TALK = re.compile(
+    r"\b(?:web ?sites?|pages?|wordpress|shopify|signature|newsletters?|widgets?)\b|<[a-z]", re.I
+)
+"""A conversation about a page, or one in which the others write tags, too."""
 TRACE = re.compile(
     r"Traceback \(most recent call last\)"
     r"|^[ \t]{0,20}at [\w.$<>]{3,100}\([\w$]{1,60}\.(?:java|kt|scala|js|ts|cs):\d+(?::\d+)?\)"
@@ -234,13 +244,17 @@ def html_in(reply: Reply) -> Flaw | None:
         return None
     if whole := _whole(HTML_WHOLE, reply.text):
         flaw = Flaw("the reply is an HTML page", (whole.span(1),))
-    elif places := _places(HTML_WITHIN, reply.prose):
-        if TAG_TALK.search(reply.prose):
-            return None
+    elif TAG_TALK.search(reply.prose):
+        return None
+    elif places := _places(HTML_WITHIN, reply.prose) or _laid_out(reply):
         flaw = Flaw("the reply contains HTML tags", places)
     else:
         return None
     return None if reply.asked_for(CODE_TALK) else flaw
+
+
+def _laid_out(reply: Reply) -> tuple[tuple[int, int], ...]:
+    return () if reply.asked_for(PAGE_TALK) else _places(LAYOUT, reply.prose)
 
 
 def trace_in(reply: Reply) -> Flaw | None:
