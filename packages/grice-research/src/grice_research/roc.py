@@ -52,7 +52,6 @@ def roc_areas(
     groups: Groups | None = None,
     strata: Sequence[str] | None = None,
     pairs: Sequence[tuple[str, str]] = (),
-    seed: int = 0,
 ) -> RocAreas:
     """Return how often a positive item has a higher score than a negative one, ties half."""
     truth, *columns = columns_of(labels=labels, **scores)
@@ -69,7 +68,7 @@ def roc_areas(
         return np.stack([_mean(curve, weights) for curve in curves], axis=1)
 
     codes = None if groups is None else group_codes(groups, len(truth))
-    drawn = resample(statistic, len(truth), groups=codes, seed=seed)
+    drawn = resample(statistic, len(truth), groups=codes)
     what = "area under the ROC curve"
     return RocAreas(*_estimates(drawn, list(scores), pairs, what, bounded="share"))
 
@@ -120,7 +119,6 @@ def review_lifts(
     groups: Groups,
     pairs: Sequence[tuple[str, str]] = (),
     share: float = READ,
-    seed: int = 0,
 ) -> Lifts:
     """Return the precision among the items of highest score over the share of positive ones.
 
@@ -135,7 +133,7 @@ def review_lifts(
 
     codes = group_codes(groups, len(truth))
     # Which items are read changes by steps: the bootstrap holds for such, the jackknife does not.
-    drawn = resample(statistic, len(truth), groups=codes, kind="percentile", seed=seed)
+    drawn = resample(statistic, len(truth), groups=codes, kind="percentile")
     return Lifts(*_estimates(drawn, list(scores), pairs, f"lift of the first {share:.0%}"))
 
 
@@ -153,15 +151,13 @@ def _lift(values: Floats, truth: Floats, weights: Floats, share: float) -> Float
         return np.asarray((precision / (positives.sum(axis=1, keepdims=True) / total))[:, 0])
 
 
-def lift_at_random(labels: Values, share: float = READ, level: float = 0.95) -> Estimate:
-    """Return 1, between the lifts that so many of all random orders stay within."""
+def lift_at_random(labels: Values, share: float = READ) -> Estimate:
+    """Return 1, between the lifts that 95 % of all random orders stay within."""
     (truth,) = columns_of(labels=labels)
     n, positive = len(truth), int(truth.sum())
     read = round(share * n)
     chance = scipy_module("stats").hypergeom(n, positive, read)
-    low, high = (
-        chance.ppf(tail) / read / (positive / n) for tail in (0.5 - level / 2, 0.5 + level / 2)
-    )
+    low, high = (chance.ppf(tail) / read / (positive / n) for tail in (0.025, 0.975))
     return Estimate(
-        1.0, float(low), float(high), level, n, f"random orders of {n}, the first {read}"
+        1.0, float(low), float(high), 0.95, n, f"random orders of {n}, the first {read}"
     )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
+from io import StringIO
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, cast
@@ -237,9 +239,19 @@ def lift_rows(
 
 
 def marked_lines(folder: Path, file: str, source: str = "") -> Iterator[Any]:
-    """Yield the records of a file of the data folder."""
+    """Yield the records of a file of JSON lines in the data folder."""
+    yield from map(msgspec.json.decode, _content(folder, file, source).splitlines())
+
+
+def table_lines(folder: Path, file: str, source: str = "") -> Iterator[dict[str, str]]:
+    """Yield the rows of a file of the data folder whose columns are parted by tabs."""
+    lines = StringIO(_content(folder, file, source).decode("utf-8"))
+    yield from csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
+
+
+def _content(folder: Path, file: str, source: str) -> bytes:
     path = folder / file
     if not path.is_file():
         where = f"; it is from {source}" if source else ""
         raise InputError(f"{file} is not in the data folder{where}")
-    yield from map(msgspec.json.decode, gzip.decompress(path.read_bytes()).splitlines())
+    return gzip.decompress(path.read_bytes())

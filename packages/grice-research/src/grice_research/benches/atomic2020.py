@@ -8,9 +8,6 @@ are left out.
 
 from __future__ import annotations
 
-import csv
-import gzip
-import io
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -26,7 +23,7 @@ from grice.knowledge.store import KnowledgeBase
 from grice.stats.estimate import Estimate
 from grice.stats.inputs import Floats, group_codes
 from grice.stats.resample import estimate, resample
-from grice_research.benches._turns import marked_lines
+from grice_research.benches._turns import marked_lines, table_lines
 from grice_research.context import BenchContext, data_digest
 from grice_research.figures import Figure, Kind, figure
 from grice_tasks.situatedgen.captions import ORDERS, bleu_counts, rouge_l
@@ -103,9 +100,8 @@ def folded(tail: str) -> str:
 
 def frequent_tails(folder: Path, asked: Sequence[Query]) -> Tails:
     """Return the most frequent tails of each query's relation in the training part."""
-    text = gzip.decompress((folder / TRAINING).read_bytes()).decode("utf-8")
     counts: dict[str, Counter[str]] = defaultdict(Counter)
-    for row in csv.DictReader(io.StringIO(text), delimiter="\t", quoting=csv.QUOTE_NONE):
+    for row in table_lines(folder, TRAINING, SOURCE):
         if row["split"] == "train" and folded(row["tail"]) not in (NONE, ""):
             counts[row["relation"]][row["tail"].strip()] += 1
     best = {

@@ -7,22 +7,19 @@ is the mean over relations weighted by their size, which the authors of the set 
 
 from __future__ import annotations
 
-import csv
-import gzip
-import io
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, cast
 
 from grice.data import Triple
-from grice.errors import InputError
 from grice.knowledge.plausibility import TripleHead
 from grice.knowledge.schema import RELATIONS
 from grice.knowledge.store import KnowledgeBase
 from grice.metrics.commonsense import nearest_known
 from grice.models.protocols import Encoder
 from grice.stats.estimate import Estimate
+from grice_research.benches._turns import table_lines
 from grice_research.context import BenchContext, data_digest
 from grice_research.figures import Figure, figure
 from grice_research.published import printed
@@ -50,13 +47,10 @@ class TripleRows(NamedTuple):
     plausible: tuple[bool, ...]
 
 
-def read_triples(folder: Path | None, aspect: str, *, split: str = TEST) -> TripleRows:
+def read_triples(folder: Path, aspect: str, *, split: str = TEST) -> TripleRows:
     """Return the triples of the 12 relations of ACCENT, or of all 18."""
-    if folder is None or not (folder / split).is_file():
-        raise InputError(f"{split} is not in the data folder; it is from {SOURCE}")
-    text = gzip.decompress((folder / split).read_bytes()).decode("utf-8")
     triples, plausible = [], []
-    for row in csv.DictReader(io.StringIO(text), delimiter="\t", quoting=csv.QUOTE_NONE):
+    for row in table_lines(folder, split, SOURCE):
         short = max(len(row["head"].split()), len(row["tail"].split())) <= MOST_WORDS
         if short and (aspect == "18 relations" or row["relation"] in OF_ACCENT):
             triples.append(Triple(row["head"], row["relation"], row["tail"]))

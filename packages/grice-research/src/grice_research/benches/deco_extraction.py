@@ -12,8 +12,6 @@ the cells where both the people and the extractor give one (the released script)
 
 from __future__ import annotations
 
-import csv
-import gzip
 import math
 import re
 from collections import Counter
@@ -38,6 +36,7 @@ from grice.stats.inputs import Floats
 from grice.stats.resample import estimate, resample
 from grice.text.content import content_words
 from grice.text.events import event_text
+from grice_research.benches._turns import table_lines
 from grice_research.benches.atomic2020 import SOURCE, TRAINING
 from grice_research.context import BenchContext, data_digest
 from grice_research.figures import Figure, Gap, Kind, figure, gap_to
@@ -85,7 +84,7 @@ def measure(context: BenchContext) -> Iterator[Figure]:
     for row, copied in trivial.items():
         yield from _rows(row, copied, replies, "baseline", replies.fingerprint)
     known = f"{data_digest(context.folder, TRAINING)}|on:{replies.fingerprint}"
-    search = searched(exchanges, context.folder / TRAINING)
+    search = searched(exchanges, context.folder)
     yield from _rows(SEARCH, search, replies, "ours", known, stated[SEARCH], SEARCH)
 
 
@@ -116,13 +115,10 @@ def baselines(exchanges: Sequence[ContextResponse]) -> dict[str, Found]:
     }
 
 
-def searched(exchanges: Sequence[ContextResponse], known: Path) -> Found:
+def searched(exchanges: Sequence[ContextResponse], folder: Path) -> Found:
     """Return the known triples of which one side holds a word of the reply, the other another."""
-    if not known.is_file():
-        raise InputError(f"{TRAINING} is not in the data folder; it is from {SOURCE}")
-    with gzip.open(known, "rt", encoding="utf-8") as lines:
-        rows = [row for row in csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
-                if row["split"] == "train" and row["relation"] in RELATIONS]  # fmt: skip
+    known = table_lines(folder, TRAINING, SOURCE)
+    rows = [row for row in known if row["split"] == "train" and row["relation"] in RELATIONS]
     sides = [(row["head"].lower(), row["tail"].lower()) for row in rows]
 
     @cache
@@ -218,17 +214,14 @@ class Cells(NamedTuple):
 def extraction_measures(
     replies: Sequence[Cells],
     relations: Sequence[str],
-    *,
-    seed: int = 0,
 ) -> dict[str, Estimate]:
     """Return precision, recall, F1 and BLEU-2, 0 to 1, with intervals over replies."""
     counts = _table(replies, relations)
-
-    return _estimates(lambda weights: _measures(weights @ counts), len(counts), "", seed)
+    return _estimates(lambda weights: _measures(weights @ counts), len(counts), "")
 
 
 def extraction_differences(
-    first: Sequence[Cells], second: Sequence[Cells], relations: Sequence[str], *, seed: int = 0
+    first: Sequence[Cells], second: Sequence[Cells], relations: Sequence[str]
 ) -> dict[str, Estimate]:
     """Return how far one extractor is above another on the same replies, by measure.
 
@@ -241,13 +234,11 @@ def extraction_differences(
     def statistic(weights: Floats) -> Floats:
         return np.subtract(*(_measures(weights @ table) for table in tables))
 
-    return _estimates(statistic, len(first), "difference of ", seed)
+    return _estimates(statistic, len(first), "difference of ")
 
 
-def _estimates(
-    statistic: Callable[[Floats], Floats], n: int, what: str, seed: int
-) -> dict[str, Estimate]:
-    drawn = resample(statistic, n, seed=seed)
+def _estimates(statistic: Callable[[Floats], Floats], n: int, what: str) -> dict[str, Estimate]:
+    drawn = resample(statistic, n)
     return {name: estimate(drawn, i, what=f"{what}{name}") for i, name in enumerate(MEASURES)}
 
 

@@ -2,9 +2,8 @@
 
     python -m grice_research.recipes.overall.fit --models small
 
-Nothing is fitted: all parts have the same weight. ``--parts`` tries others and writes nothing. The
-figures are of chatbot turns that people judged, ``--replies`` of them. Answers of models are kept
-in the recipe's work folder, so that a stopped run goes on.
+Nothing is fitted: all parts have the same weight. The figures are of chatbot turns that people
+judged, ``--replies`` of them. Answers of models are kept in the work folder.
 """
 
 from __future__ import annotations
@@ -118,10 +117,9 @@ def figures_of(
 def main() -> None:
     parser = parser_of(__doc__)
     parser.add_argument("--models", choices=tuple(CHOSEN), default="small")
-    parser.add_argument("--parts", help="try these metrics, separated by commas; write nothing")
     parser.add_argument("--replies", type=int, default=1000)
     given = parser.parse_args()
-    names = tuple(given.parts.split(",")) if given.parts else CHOSEN[given.models]
+    names = CHOSEN[given.models]
     people = values_of(read_people(given.data), names, given.models)
     parts = [part_of(name, people[name], given.models) for name in names]
     marked = sample(read_marked(given.data), given.replies)
@@ -132,13 +130,12 @@ def main() -> None:
     figures = list(figures_of(marked, quality, cosine, command))
     for figure in figures:
         print(json.dumps(figure))
-    if not given.parts:
-        folder = MODELS / f"quality-{given.models}"
-        lines = b",\n".join(map(msgspec.json.encode, parts))
-        (folder / FILE).write_bytes(b"[\n" + lines + b"\n]\n")
-        used = dict.fromkeys(name for part in parts for name in part.models.values())
-        settings = {"parts": [*used]}
-        update_card(folder, files=(FILE,), settings=settings, quality=figures, command=command)
+    folder = MODELS / f"quality-{given.models}"
+    lines = b",\n".join(map(msgspec.json.encode, parts))
+    (folder / FILE).write_bytes(b"[\n" + lines + b"\n]\n")
+    used = dict.fromkeys(name for part in parts for name in part.models.values())
+    settings = {"parts": [*used]}
+    update_card(folder, files=(FILE,), settings=settings, quality=figures, command=command)
 
 
 if __name__ == "__main__":

@@ -21,8 +21,6 @@ class Mix(NamedTuple):
 
     other_corpus: float = 0.0
     same_conversation: float = 0.0
-    near_history: float = 0.0
-    """Of 16 random replies of the corpus, the one most similar to the last turn."""
 
 
 class Examples(NamedTuple):
@@ -99,49 +97,27 @@ def shorten(history: Ints, rng: np.random.Generator) -> Ints:
     return history
 
 
-def draw_negatives(
-    examples: Examples, rows: Ints, mix: Mix, vectors: NDArray[np.float16], rng: np.random.Generator
-) -> Ints:
+def draw_negatives(examples: Examples, rows: Ints, mix: Mix, rng: np.random.Generator) -> Ints:
     """Return for each of the rows the index of a reply that was said somewhere else."""
     order = np.argsort(examples.corpus, kind="stable")
     bounds = np.searchsorted(examples.corpus[order], np.arange(examples.corpus.max() + 2))
 
-    def draw(corpus: Ints, count: int) -> Ints:
-        low, high = bounds[corpus][:, None], bounds[corpus + 1][:, None]
-        return examples.reply[order[rng.integers(low, high, (len(corpus), count))]]
-
-    replies = draw(examples.corpus[rows], 1)[:, 0]
+    own = examples.corpus[rows]
+    replies = examples.reply[order[rng.integers(bounds[own], bounds[own + 1])]]
     kinds = np.searchsorted(np.cumsum(mix), rng.random(len(rows)), side="right")
     chosen = kinds == OTHER_CORPUS
     replies[chosen] = rng.choice(examples.reply, chosen.sum())
     chosen = kinds == SAME_CONVERSATION
     replies[chosen] = _same_conversation(examples, rows[chosen], rng)
-    chosen = kinds == NEAR_HISTORY
-    pool = draw(examples.corpus[rows[chosen]], CANDIDATES)
-    replies[chosen] = _nearest(examples.history[rows[chosen], -1], pool, vectors)
     same = replies == examples.reply[rows]
     replies[same] = rng.choice(examples.reply, same.sum())
     return replies
 
 
-OTHER_CORPUS, SAME_CONVERSATION, NEAR_HISTORY = range(3)
-CANDIDATES = 16
-NEAR_DUPLICATE = 0.85
-"""A reply this close to its anchor may be as good as the true one, or be the turn itself."""
+OTHER_CORPUS, SAME_CONVERSATION = range(2)
 
 
 def _same_conversation(examples: Examples, rows: Ints, rng: np.random.Generator) -> Ints:
     starts = np.searchsorted(examples.conversation, examples.conversation[rows], "left")
     ends = np.searchsorted(examples.conversation, examples.conversation[rows], "right")
     return examples.reply[rng.integers(starts, ends)]
-
-
-def _nearest(anchors: Ints, pool: Ints, vectors: NDArray[np.float16], step: int = 2048) -> Ints:
-    nearest = np.empty(len(anchors), np.int64)
-    for start in range(0, len(anchors), step):
-        part = pool[start : start + step]
-        anchor = vectors[anchors[start : start + step]].astype(np.float32)
-        cosines = np.einsum("nd,nkd->nk", anchor, vectors[part].astype(np.float32))
-        cosines[cosines > NEAR_DUPLICATE] = -1
-        nearest[start : start + step] = part[np.arange(len(part)), cosines.argmax(axis=1)]
-    return nearest

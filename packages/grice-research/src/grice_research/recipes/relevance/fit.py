@@ -155,7 +155,7 @@ def _batches(
 ) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
     train, rated = material.train, material.rated_train
     rows = rng.choice(len(train.reply), PER_EPOCH, p=material.weights)
-    false = draw_negatives(train, rows, MIX, material.vectors, rng)
+    false = draw_negatives(train, rows, MIX, rng)
     for start in range(0, len(rows) - BATCH + 1, BATCH):
         part = rows[start : start + BATCH]
         people = rng.integers(0, len(rated.reply), RATED)
@@ -179,11 +179,7 @@ def _slices(size: int, *columns: Ints) -> Iterator[tuple[Ints, ...]]:
         yield tuple(column[start : start + size] for column in columns)
 
 
-KINDS = {
-    "random": Mix(),
-    "same_conversation": Mix(same_conversation=1.0),
-    "near_history": Mix(near_history=1.0),
-}
+KINDS = {"random": Mix(), "same_conversation": Mix(same_conversation=1.0)}
 
 
 def held_out_auc(material: Material, read: Reader, net: nn.Module) -> dict[str, float]:
@@ -193,7 +189,7 @@ def held_out_auc(material: Material, read: Reader, net: nn.Module) -> dict[str, 
     rows = np.arange(len(valid.reply))
     measured = {}
     for name, mix in KINDS.items():
-        false = draw_negatives(valid, rows, mix, material.vectors, np.random.default_rng(7))
+        false = draw_negatives(valid, rows, mix, np.random.default_rng(7))
         values = np.concatenate([true, _logits(read, net, valid.history, false)])
         measured[name] = auc(values, np.repeat([1, 0], len(rows)))
     people = _logits(read, net, rated.history, rated.reply)
@@ -209,7 +205,7 @@ def _calibrated(material: Material, read: Reader, net: nn.Sequential) -> Layers:
     """
     valid = material.valid
     rows = np.arange(len(valid.reply))
-    false = draw_negatives(valid, rows, Mix(), material.vectors, np.random.default_rng(8))
+    false = draw_negatives(valid, rows, Mix(), np.random.default_rng(8))
     replies = (valid.reply, false)
     logits = np.concatenate([_logits(read, net, valid.history, reply) for reply in replies])
     labels = np.repeat([1.0, 0.0], len(rows))
