@@ -5,8 +5,8 @@ from toy_model import GIVEN_LABEL, Toy, drawn_replies
 
 from grice.errors import InputError, ModelFolderError
 from grice.models.folder import shipped_models
-from grice_tasks.steering.decoding import Sampler
-from grice_tasks.steering.guide import GuidedChoice, load_guide
+from grice_tasks.steering.decoding import sample_token
+from grice_tasks.steering.guide import GuideLogitsProcessor, load_guide
 from grice_tasks.steering.guide_training import Fitting, Sampling, save_guide, train_guide
 
 SAMPLING = Sampling(temperature=1.0, replies=1)
@@ -40,20 +40,47 @@ def test_the_learned_guide_is_the_closed_form(samples, trained, consistency):
         assert next_tokens(guide, before, 1.0) == pytest.approx(GIVEN_LABEL[state], abs=0.06)
 
 
+class Tensor(np.ndarray):
+    """An array with the methods of a tensor of torch that a logits processor calls."""
+
+    detach = float = cpu = lambda self: self
+    numpy = new_tensor = lambda self, values=None: np.asarray(self if values is None else values)
+
+
+def processed(guide, strength, scores, prompts=((2, 0), (0, 1))):
+    """Return scores after a prompt of one token, by a processor for transformers."""
+    process = GuideLogitsProcessor(guide, prompt_length=1, strength=strength)
+    return np.asarray(process(np.array(prompts), scores.astype(np.float32).view(Tensor)))
+
+
 @pytest.mark.parametrize(("strength", "least", "most"), [(0.0, 0.4, 0.6), (1.0, 0.93, 1.0)])
 def test_guided_replies_satisfy_the_label(trained, strength, least, most):
     random = np.random.default_rng(1).random
-    selectors = [GuidedChoice(trained[0], strength, random) for _ in range(300)]
-    written = Toy().decode([""] * 300, selectors)
+
+    def drawn(logits, before):
+        return sample_token(
+            processed(trained[0], strength, logits[None], [[0, *before]])[0], random()
+        )
+
+    written = Toy().decode([""] * 300, [drawn] * 300)
     assert least <= np.mean(["b" in reply.text for reply in written]) <= most
 
 
 def test_strength_zero_is_the_base_exactly(trained):
-    logits = np.random.default_rng(0).normal(size=3).astype(np.float32)
-    assert (trained[0].adjusted_logits(logits, [0], 0.0) == logits).all()
-    random = np.random.default_rng([7])
-    guided = Toy().decode([""] * 20, [GuidedChoice(trained[0], 0.0, random.random)] * 20)
-    assert guided == Toy().decode([""] * 20, [Sampler(1.0, [7])] * 20)
+    logits = np.random.default_rng(0).normal(size=(2, 3)).astype(np.float32)
+    assert (trained[0].adjusted_logits(logits[0], [0], 0.0) == logits[0]).all()
+    assert (processed(trained[0], 0.0, logits) == logits).all()
+
+
+def test_a_logits_processor_weighs_each_row_and_keeps_what_is_forbidden(trained):
+    scores = np.stack([Toy().logits([0]), Toy().logits([1])])
+    guided = [trained[0].adjusted_logits(row, [i], 2.0) for i, row in enumerate(scores)]
+    assert processed(trained[0], 2.0, scores) == pytest.approx(np.stack(guided), abs=1e-5)
+    scores[0, 1] = -np.inf
+    assert np.isneginf(processed(trained[0], 2.0, scores)).tolist() == [[False, True, False],
+                                                                      [False] * 3]  # fmt: skip
+    with pytest.raises(InputError, match=r"toy@1, which has 3 tokens; this model has 4"):
+        processed(trained[0], 1.0, np.zeros((2, 4)))
 
 
 def test_the_losses_fall_and_the_report_counts(trained):

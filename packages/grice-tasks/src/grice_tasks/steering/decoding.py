@@ -6,7 +6,7 @@ import math
 import zlib
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -23,18 +23,12 @@ if TYPE_CHECKING:
     from grice.models.causal import EmbeddedCausalLM
     from grice.models.protocols import Vector
 
+    # The id of the next token, given its logits and the tokens before.
+    TokenSelector: TypeAlias = Callable[[Vector, Sequence[int]], int]
+
 Answer = TypeVar("Answer")
 
-PROMPTS = 32
-"""Prompts after which an engine is closed and opened again."""
-
-
-class TokenSelector(Protocol):
-    """Selects the next token of one text."""
-
-    def __call__(self, logits: Vector, before: Sequence[int]) -> int:
-        """Return the id of the next token."""
-        ...
+PROMPTS = 32  # prompts after which an engine is closed and opened again
 
 
 class Continuation(NamedTuple):
@@ -96,9 +90,8 @@ class SteerableLM:
 
         def write(i: int, before: list[str]) -> Continuation:
             ids = self._selected(before, selectors[i], ends, max_tokens)
-            return Continuation(
-                self.text(ids).partition(stop)[0].strip(), len(ids), ended=ids[-1] in ends
-            )
+            text = self.text(ids).partition(stop)[0].strip()
+            return Continuation(text, len(ids), ended=ids[-1] in ends)
 
         return self._continued(prompts, write, Continuation("", 0, ended=False))
 

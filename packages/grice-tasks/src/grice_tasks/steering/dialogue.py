@@ -12,7 +12,7 @@ from grice.data import Conversation, Score, Turn
 from grice.errors import InputError, RecordError
 from grice.evaluation.rerank import FIELD, rerank
 from grice.readers import roles
-from grice_tasks.steering.guide import GuidedChoice, check_strength, likeliest
+from grice_tasks.steering.guide import GuidedChoice, likeliest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -71,7 +71,6 @@ def with_candidates(
     if count < 1:
         raise InputError(f"at least one candidate is written, not {count}")
     guide.check(model)
-    check_strength(strength)
     remaining = iter(records)
     while window := list(islice(remaining, WINDOW)):
         prompts = [

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -26,10 +26,9 @@ from grice.errors import InputError, ModelFolderError
 from grice.models.folder import open_folder
 from grice.models.loader import Settings, read_settings
 from grice.models.mlp import Mlp, quantized, single_threaded
-from grice_tasks.steering.decoding import sample_token
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -157,23 +156,11 @@ def likeliest(logits: Vector, before: Sequence[int]) -> int:
 
 
 class GuidedChoice:
-    """Selects tokens with a guide; a :class:`~grice_tasks.steering.decoding.TokenSelector`.
+    """Selects the likeliest token; as the first one of a text, the ``first``-next likeliest."""
 
-    The likeliest token is taken, or one is drawn; the first one may be the ``first``-next
-    likeliest.
-    """
-
-    def __init__(
-        self,
-        guide: Guide,
-        strength: float = 1.0,
-        draw: Callable[[], float] | None = None,
-        *,
-        first: int = 0,
-    ) -> None:
+    def __init__(self, guide: Guide, strength: float = 1.0, *, first: int = 0) -> None:
         check_strength(strength)
-        self._guide, self._strength = guide, strength
-        self._draw, self.first = draw, first
+        self._guide, self._strength, self.first = guide, strength, first
 
     def __call__(self, logits: Vector, before: Sequence[int]) -> int:
         """Return the id of the next token."""
@@ -181,6 +168,28 @@ class GuidedChoice:
         if self.first and not before:
             order = (-adjusted).argsort(kind="stable")
             return int(order[min(self.first, len(order) - 1)])
-        if self._draw is None:
-            return int(adjusted.argmax())
-        return sample_token(adjusted, self._draw())
+        return int(adjusted.argmax())
+
+
+class GuideLogitsProcessor:
+    """A guide for one call of ``generate`` of transformers, in its ``logits_processor=[...]``.
+
+    Where tokens are drawn, ask for the guide's own temperature, ``guide.settings.temperature``.
+    """
+
+    def __init__(self, guide: Guide, *, prompt_length: int, strength: float = 1.0) -> None:
+        check_strength(strength)
+        self._guide, self._start, self._strength = guide, prompt_length, strength
+
+    def __call__(self, input_ids: Any, scores: Any) -> Any:  # noqa: ANN401 - tensors of torch
+        """Return the logits of a batch, shape ``(batch, vocabulary)``, with the guide's part."""
+        guide, rows = self._guide, scores.detach().float().cpu().numpy()
+        if rows.shape[1] != (size := len(guide.space.vectors)):
+            base = f"the guide was trained for {guide.settings.base}, which has {size:,} tokens"
+            raise InputError(f"{base}; this model has {rows.shape[1]:,}")
+        parts = []
+        for row, before in zip(rows, input_ids[:, self._start :].tolist(), strict=True):
+            known = np.maximum(row, row[np.isfinite(row)].min())  # another processor may forbid
+            both = (guide.adjusted_logits(known, before, each) for each in (self._strength, 0.0))
+            parts.append(np.subtract(*both) * np.float32(guide.settings.temperature))
+        return scores + scores.new_tensor(np.stack(parts))

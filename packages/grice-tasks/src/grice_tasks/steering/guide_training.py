@@ -416,9 +416,8 @@ def _auc(network: Mlp, positions: Positions, space: TokenSpace) -> dict[str, flo
         labels = positions.labels[rows] > 0.5
         positive, negative = labels.sum(), (~labels).sum()
         if positive and negative:
-            ranks = scipy_module("stats").rankdata(odds[rows])[labels].sum()
-            area = (ranks - positive * (positive + 1) / 2) / (positive * negative)
-            areas[name] = round(float(area), 4)
+            wins = scipy_module("stats").mannwhitneyu(odds[rows][labels], odds[rows][~labels])
+            areas[name] = round(float(wins.statistic / (positive * negative)), 4)
     return areas
 
 
