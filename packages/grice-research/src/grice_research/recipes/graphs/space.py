@@ -26,6 +26,7 @@ from grice_research.recipes.graphs.data import (
     lexical,
     moved,
 )
+from grice_research.training.topics import topics
 from grice_tasks.explagraphs.classifiers import KernelHead, Scaling, projections, random_features
 from grice_tasks.explagraphs.features import Space
 from grice_tasks.explagraphs.wording import fact_text, opposite, phrases
@@ -85,8 +86,7 @@ def scores(head: KernelHead, counts: np.ndarray, vectors: np.ndarray) -> np.ndar
 
 WORK = work_folder("graphs")
 AXES = 64
-TOPICS = 53  # the number of topics of the train split; their names are not released
-FOLDS, ROUNDS = 5, 40  # of topics, and rounds of k-means
+FOLDS = 5  # of topics
 
 
 class Kept(dict[str, np.ndarray]):
@@ -141,23 +141,15 @@ def _good(kept: Kept, data: Path) -> np.ndarray:
     return np.linalg.solve(gram, rows.T @ (weight * sides)).astype(np.float32)
 
 
-def topics(kept: Kept, instances: list[Instance]) -> dict[str, int]:
-    """Return the topic of each belief, a cluster of vectors (k-means)."""
+def topics_of(kept: Kept, instances: list[Instance]) -> dict[str, int]:
+    """Return the topic of each belief."""
     beliefs = sorted({instance.belief for instance in instances})
-    rows = kept.rows(beliefs)
-    centres = rows[np.random.default_rng(0).choice(len(rows), TOPICS, replace=False)].copy()
-    for _ in range(ROUNDS):
-        nearest = (rows @ centres.T).argmax(axis=1)
-        for cluster in range(TOPICS):
-            if (nearest == cluster).any():
-                centre = rows[nearest == cluster].mean(axis=0)
-                centres[cluster] = centre / np.linalg.norm(centre)
-    return dict(zip(beliefs, nearest.tolist(), strict=True))
+    return topics(beliefs, list(kept.rows(beliefs)))
 
 
 def topic_folds(kept: Kept, instances: list[Instance]) -> dict[str, int]:
     """Return the fold of each belief; beliefs on one topic share it."""
-    topic = topics(kept, instances)
+    topic = topics_of(kept, instances)
     sizes = Counter(topic[instance.belief] for instance in instances)
     order = sorted(sizes)
     random.Random(0).shuffle(order)

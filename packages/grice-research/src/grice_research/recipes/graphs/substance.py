@@ -40,7 +40,7 @@ from grice_research.recipes.graphs.space import (
     make_space,
     scores,
     topic_folds,
-    topics,
+    topics_of,
 )
 from grice_research.training.logistic import fit_logistic
 from grice_tasks.explagraphs.classifiers import KernelHead
@@ -148,7 +148,7 @@ class Taught(NamedTuple):
 def fit_generator(shelf: Shelf) -> tuple[Making, list[str], KernelHead]:
     """Return what the generator ships, the beliefs of its cases, and its judge."""
     maker = shelf.rows(MAKER)
-    topic = topics(shelf.kept, shelf.instances)
+    topic = topics_of(shelf.kept, shelf.instances)
     making = fit_making(shelf.kept, maker, shelf.known, shelf.features, topic)
     beliefs = make_cases(maker, shelf.features)[1]
     seen = random.Random(5).sample(maker, min(TAUGHT, len(maker)))

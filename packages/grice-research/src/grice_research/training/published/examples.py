@@ -13,6 +13,8 @@ from networkx import is_directed_acyclic_graph, topological_sort
 
 from grice.errors import InputError, RecordError
 from grice.knowledge.schema import Relation
+from grice.models.loader import ModelLoader
+from grice.models.protocols import Encoder
 from grice_research.amr.graphs import read_graph as read_amr
 from grice_research.amr.models import generator_input, sequence_of
 from grice_research.amr.sources import graphs_of_file
@@ -26,6 +28,7 @@ from grice_research.published_models.tasks import (
     stance_input,
 )
 from grice_research.training.published.recipes import HyperParameters
+from grice_research.training.topics import topics
 from grice_research.triplets.cider import Item, Negative, load_cider
 from grice_tasks.cider.files import cider_schema
 from grice_tasks.explagraphs import samples as explagraphs
@@ -202,6 +205,14 @@ def in_order(examples: Sequence[TrainingExample], values: HyperParameters) -> li
             facts.sort(key=lambda fact: (place[fact.head], place[fact.tail]))
         ordered.append(example._replace(target=write_graph(Graph(tuple(facts)))))
     return ordered
+
+
+def by_topic(examples: Sequence[TrainingExample]) -> list[TrainingExample]:
+    """Return examples whose groups, their beliefs, have become topics."""
+    beliefs = sorted({example.group for example in examples})
+    with ModelLoader() as models:
+        topic = topics(beliefs, models.load("builtin:encoder", Encoder).encode(beliefs))
+    return [example._replace(group=f"topic {topic[example.group]}") for example in examples]
 
 
 def _stances(path: Path, *, explained: bool) -> Iterator[TrainingExample]:

@@ -45,6 +45,7 @@ class HyperParameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     weights: Literal["batch", "set"] = "batch"  # of labels: by their counts in the batch or in all
     fold: int = 0  # of CIDER's dialogues, 1 to 5, that is held out; 0: as with other data
     order: Literal["depth-first", "topological", "random"] = "depth-first"  # of facts
+    split: Literal["beliefs", "topics"] = "beliefs"  # that a part of ExplaGraphs has to itself
 
 
 class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -66,6 +67,7 @@ class Recipe(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         values: dict[str, float | int | str] = {
             "patience": 0,
             **({"fold": 0} if self.name.startswith("cider-") else {}),
+            **({"split": "beliefs"} if self.name.startswith("explagraphs-") else {}),
         }
         values |= {name: stated.value for name, stated in self.hyperparameters.items()}
         for change in changes:

@@ -19,7 +19,12 @@ from grice.stats.comparison import proportion
 from grice.stats.estimate import Estimate
 from grice_research.published_models.convert import checkpoint as opened_checkpoint
 from grice_research.training.published.course import CURVE, Course, Point
-from grice_research.training.published.examples import TrainingExample, in_order, read_examples
+from grice_research.training.published.examples import (
+    TrainingExample,
+    by_topic,
+    in_order,
+    read_examples,
+)
 from grice_research.training.published.learners import Learner, open_learner, torch_module
 from grice_research.training.published.recipes import HyperParameters, Recipe
 from grice_research.triplets.cider import FOLDS, read_folds
@@ -100,6 +105,8 @@ def _split(
     """Return what is learned from and what is held out; no group is in both."""
     name = order.recipe.name
     examples = in_order(read_examples(name, order.files), values)
+    if values.split == "topics":
+        examples = by_topic(examples)
     if values.fold:
         folds = read_folds(order.files[0] / FOLDS)
         held = [each for each in examples if folds[each.group] == values.fold]
