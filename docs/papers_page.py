@@ -20,9 +20,9 @@ HEAD = """\
 # The papers
 
 Each component of the source papers with its command and state: it *works* as the paper has it, is
-*weak* (it runs, but not as the paper's system does), in a *recipe only*, *missing* (it could be
-built), or *cannot be had* (data, weights or programs that were not released or are out of reach),
-with the reason. {counts}. If a bench measures it, *ours* is the recorded figure of the row with its 95 %
+*weak* (it runs, but not as the paper's system does), *missing* (it could be built), *cannot be had*
+(data, weights or programs that were not released or are out of reach), or *not in the paper* (left
+out on purpose). {counts}. If a bench measures it, *ours* is the recorded figure of the row with its 95 %
 interval, *printed* the figure that the paper states for it, *floor* a trivial baseline on the same
 items. `make docs` writes this page from [papers.toml](papers.toml) and the [records](results.md).
 
@@ -41,7 +41,7 @@ Outputs for [sixty inputs and more](research/student/README.md), judged by what 
 """
 TITLES = "component|command|ours|printed|floor"
 NONE = "–"
-STATES = ("works", "weak", "recipe only", "missing", "cannot be had")
+STATES = ("works", "weak", "missing", "cannot be had", "not in the paper")
 
 
 class Component(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -117,14 +117,6 @@ def test_a_text_that_says_nothing_else_has_no_answer(models, text):
         best_tails(read(text, models), [("bus", "Nope")], models)
 
 
-def test_heads_that_read_spans_alone_too_have_no_answer(models):
-    class Beside:
-        def in_context(self):
-            return None
-
-    assert best_tails(read(TEXT, models), [("bus", "IsA")], models._replace(links=Beside())) == [""]
-
-
 def test_span_cases_are_the_recorded_ones(golden):
     recorded = golden("cider_metric_cases")
     for case in recorded["cases"]:

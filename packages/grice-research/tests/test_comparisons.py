@@ -2,8 +2,6 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from fake_metrics import made_figure, made_run
 from grice.metrics.declaration import find_metrics
@@ -94,18 +92,6 @@ def test_other_settings_than_the_measured_ones_are_said():
     assert not any("other settings" in sentence for sentence in same)
     newer = explained("made", content, signature="made:3|mode:exact")
     assert "Measured with other settings or another version: made:2|mode:exact." in newer
-
-
-@given(
-    st.floats(0.01, 0.99), st.floats(0.001, 0.2), st.floats(-0.5, 0.5), st.floats(0.001, 0.2)
-)  # fmt: skip
-def test_nothing_is_held_against_what_is_surely_above_chance_and_baseline(value, half, gap, wide):
-    comparison = msgspec.structs.replace(
-        marked("ignore", value, half), gap=(gap, gap - wide, gap + wide), of_baseline=value - gap
-    )
-    surely = value - half > 0.5 and gap - wide > 0
-    sentences = explained("made", recorded(comparison))
-    assert (sentences[0] == "No limit found by what was measured.") == surely
 
 
 def test_rows_of_a_metric_with_gaps_are_comparisons():

@@ -2,15 +2,12 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from fake_metrics import by_measure, gap_of
 from grice.errors import InputError
 from grice.knowledge.schema import RELATIONS as ALL
 from grice_research.benches.deco_extraction import (
     Cells,
-    as_deco,
     bleu2,
     extraction_differences,
     extraction_measures,
@@ -50,17 +47,6 @@ def test_marks_are_split_as_13a_splits_them(text, tokens):
     assert tokens_13a(text) == tokens
 
 
-WORDS = ("PersonX", "eats", "soup", "at", "home", "and", "sings")
-words = st.lists(st.sampled_from(WORDS), min_size=2)
-
-
-@given(first=words, second=words)
-def test_bleu2_is_a_share_and_one_for_the_same_text(first, second):
-    a, b = " ".join(first), " ".join(second)
-    assert 0 <= bleu2([a], [b]) <= 1
-    assert (bleu2([a], [a]), bleu2([a, b], [a, b])) == (pytest.approx(1), pytest.approx(1))
-
-
 def cells(gold, extracted):
     def pairs(names):
         return {name: [("PersonX eats soup", f"PersonX is {name}")] for name in names.split()}
@@ -98,11 +84,6 @@ def test_differences_are_paired():
     assert same["f1"].value == same["f1"].low == same["f1"].high == 0
     with pytest.raises(InputError, match="cannot be compared"):
         extraction_differences(first, second[:1], RELATIONS)
-
-
-def test_be_is_written_as_people_did():
-    assert as_deco("PersonX is sad, they are not") == "PersonX be sad, they be not"
-    assert as_deco("this island") == "this island"
 
 
 MEASURES = ("precision", "recall", "f1", "bleu2")

@@ -27,7 +27,7 @@ def test_classifiers_of_published_labels_stand_beside_length_and_printed_figures
         path.parent.mkdir()
         path.write_bytes(gzip.compress("\n".join(map(json.dumps, rows)).encode()))
     published, corrected = (read_split(tmp_path, corrected=each) for each in (False, True))
-    with_bots = [{pair.engaging for part in split for pair in part if int(pair.group) % 2}
+    with_bots = [{pair.label for part in split for pair in part if int(pair.group) % 2}
                  for split in (published, corrected)]  # fmt: skip
     assert with_bots == [{False}, {False, True}]
     assert main(["bench", "engagement-classifiers", "--data", str(tmp_path), "--json"]) == 0

@@ -9,8 +9,8 @@ from grice.models.loader import ModelLoader
 from grice.models.protocols import Pair, PairClassifier
 from grice_research.training.adapt import adapt, train, train_metric
 from grice_research.training.labelled import Labelled
-from grice_research.training.logistic import balanced, fit_logistic
-from grice_research.training.replies import Penalty, fit_head, folds_of, read_replies, save_head
+from grice_research.training.logistic import fit_logistic
+from grice_research.training.replies import Penalty, fit_head, read_replies, save_head
 
 WORDS = ["tea", "bread", "river", "music", "winter",
          "garden", "letter", "window", "market", "story"]  # fmt: skip
@@ -93,12 +93,6 @@ def test_the_report_knows_no_reply_it_is_about():
     assert report.measured[-1].after.value < 0.8
 
 
-def test_folds_keep_groups_together():
-    groups = [f"g{i // 3}" for i in range(60)]
-    placed = set(zip(groups, folds_of(groups), strict=True))
-    assert (len(placed), len({fold for _, fold in placed})) == (20, 5)
-
-
 def test_sources_of_other_levels_are_not_told_apart():
     # Source 1 is all long replies and mostly good; inside each, length says nothing.
     pairs, rng = replies(400, seed=4), random.Random(3)
@@ -166,20 +160,3 @@ def test_at_the_answer_the_slope_is_nothing(ridge):
     wrong = 1 / (1 + np.exp(-fit(x))) - y
     assert x.T @ wrong / len(y) + ridge * fit.weights == pytest.approx(0, abs=1e-4)
     assert wrong.mean() == pytest.approx(0, abs=1e-4)
-
-
-def test_separable_classes_with_a_penalty_have_an_answer():
-    x = np.linspace(-1, 1, 40)[:, None]
-    fit = fit_logistic(x, (x[:, 0] > 0).astype(float), penalties=0.001)
-    assert np.isfinite(fit.weights).all()
-    assert fit(np.array([[1.0]]))[0] > 0 > fit(np.array([[-1.0]]))[0]
-
-
-def test_balanced_weights_give_rare_and_frequent_labels_the_same_say():
-    _, y = drawn(n=1000)
-    y[:900] = 0
-    weights = balanced(y)
-    assert weights[y == 1].sum() == pytest.approx(weights[y == 0].sum())
-    assert weights.mean() == pytest.approx(1)
-    fit = fit_logistic(np.zeros((1000, 1)), y, penalties=1.0, weights=weights)
-    assert fit.bias == pytest.approx(0, abs=1e-3)

@@ -9,18 +9,23 @@ the file: six tenths train, two tenths are the test, two tenths choose the epoch
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from grice.errors import InputError
 from grice.stats.estimate import scipy_module
 from grice.stats.inputs import Floats
+from grice_research.benches._recurrent import (
+    Pair,
+    Pairs,
+    read_pair,
+    recurrent_sides,
+    torch_module,
+)
 from grice_research.benches._turns import marked_lines
 from grice_research.context import BenchContext, data_digest
 from grice_research.figures import Figure, figure, gap_to
@@ -46,19 +51,8 @@ MEASURE = "balanced accuracy"
 COST, SEEDS = 0.1, (0, 1, 2)  # of the SVM, as printed; of the networks
 WIDTH, STATES, LONGEST = 48, 16, 16  # of word vectors and states; words that are read
 EPOCHS, BATCH, DECAY, DROPPED = 4, 128, 0.01, 0.3
-WORDS = re.compile(r"\w+|[^\w\s]")
 
 
-class Pair(NamedTuple):
-    """A reply with the turn before it, whether it engages, and its conversation."""
-
-    query: list[str]
-    reply: list[str]
-    engaging: bool
-    group: str
-
-
-Pairs: TypeAlias = Sequence[Pair]
 Classifier: TypeAlias = Callable[[Pairs], list[Floats]]
 """Gives numbers above 0 for engaging replies, once for each seed."""
 
@@ -68,7 +62,7 @@ def measure(context: BenchContext) -> Iterator[Figure]:
     train, valid, test = read_split(context.folder, corrected=False)
     learned, _, told = read_split(context.folder, corrected=True)
     rows = marked_lines(context.folder, AMT)
-    amt = [_pair(r["query"], r["reply"], r["label"], str(r["places"][0][0])) for r in rows]
+    amt = [read_pair(r["query"], r["reply"], r["label"], str(r["places"][0][0])) for r in rows]
     yield from _rows(context, SVM, fit_svm(learned), learned, told, CORRECTED)
     fits: dict[str, Callable[[], Classifier]] = {
         SVM: lambda: fit_svm(train),
@@ -78,11 +72,6 @@ def measure(context: BenchContext) -> Iterator[Figure]:
         classify = fit()
         for pairs, on in ((test, PUBLISHED), (amt, "convai_amt_297:engagement")):
             yield from _rows(context, row, classify, train, pairs, on)
-
-
-def _pair(query: str, reply: str, engaging: object, group: str) -> Pair:
-    first, second = (WORDS.findall(text.lower()) for text in (query, reply))
-    return Pair(first, second, bool(engaging), group)
 
 
 def read_split(folder: Path, *, corrected: bool) -> tuple[list[Pair], list[Pair], list[Pair]]:
@@ -95,7 +84,7 @@ def read_split(folder: Path, *, corrected: bool) -> tuple[list[Pair], list[Pair]
         label = engagement(row, corrected=corrected) >= ENGAGING
         # As released: all neighbours of an engaging conversation, of others each turn once.
         pairs = list(pairwise(texts))[:: 1 if label else 2]
-        by_label[label].append([_pair(*pair, label, row["id"]) for pair in pairs])
+        by_label[label].append([read_pair(*pair, label, row["id"]) for pair in pairs])
     train, valid, test = [], [], []
     for talks in by_label.values():
         first, second = int(0.6 * len(talks)), int(0.8 * len(talks))
@@ -106,7 +95,7 @@ def read_split(folder: Path, *, corrected: bool) -> tuple[list[Pair], list[Pair]
 
 
 def _labels(pairs: Pairs) -> Floats:
-    return np.array([pair.engaging for pair in pairs], np.float64)
+    return np.array([pair.label for pair in pairs], np.float64)
 
 
 def _grams(pair: Pair) -> set[str]:
@@ -145,41 +134,26 @@ def fit_svm(train: Pairs) -> Classifier:
 
 def fit_networks(train: Pairs, valid: Pairs) -> Classifier:
     """Return networks of three seeds, each of the epoch that is best on the validation part."""
-    try:
-        import torch
-    except ImportError:
-        told = 'networks are trained by torch: pip install "grice-research[train]"'
-        raise InputError(told) from None
-    nn, pad_sequence = torch.nn, torch.nn.utils.rnn.pad_sequence
-    counts = Counter(word for pair in train for word in {*pair.query, *pair.reply})
-    places = {word: i for i, word in enumerate(sorted(w for w, n in counts.items() if n > 1), 2)}
-    labels = _labels(train)
-    target, weight = (torch.tensor(each).float() for each in (labels, balanced(labels)))
+    library = torch_module()
+    nn, labels = library.nn, _labels(train)
+    target, weight = (library.tensor(each).float() for each in (labels, balanced(labels)))
 
     def forward(network: torch.nn.ModuleDict, pairs: Pairs) -> torch.Tensor:
-        ends: list[torch.Tensor] = []
-        for side in ("query", "reply"):
-            texts = ([places.get(word, 1) for word in getattr(pair, side)] for pair in pairs)
-            rows = [torch.tensor(text[:LONGEST] or [1]) for text in texts]
-            vectors = network["words"](pad_sequence(rows, batch_first=True))
-            ends.append(network[side](vectors)[0].max(dim=1).values)
-        odds: torch.Tensor = network["judge"](torch.cat(ends, dim=1))[:, 0]
+        odds: torch.Tensor = network["judge"](library.cat(network["sides"](pairs), dim=1))[:, 0]
         return odds
 
     def odds_of(network: torch.nn.ModuleDict, pairs: Pairs) -> Floats:
         network.eval()
-        with torch.no_grad():
+        with library.no_grad():
             parts = [forward(network, pairs[i : i + 256]) for i in range(0, len(pairs), 256)]
-        return np.asarray(torch.cat(parts).double().numpy())
+        return np.asarray(library.cat(parts).double().numpy())
 
     def fitted(seed: int) -> torch.nn.ModuleDict:
-        torch.manual_seed(seed)
+        library.manual_seed(seed)
         last = (nn.Linear(4 * STATES, STATES), nn.Tanh(), nn.Dropout(DROPPED))
-        words = nn.Sequential(nn.Embedding(len(places) + 2, WIDTH), nn.Dropout(DROPPED))
-        read = [nn.GRU(WIDTH, STATES, batch_first=True, bidirectional=True) for _ in range(2)]
+        sides = recurrent_sides(train, width=WIDTH, states=STATES, longest=LONGEST, dropped=DROPPED)
         judge = nn.Sequential(*last, nn.Linear(STATES, 1))
-        parts = zip(("words", "query", "reply", "judge"), (words, *read, judge), strict=True)
-        network = nn.ModuleDict(dict(parts))
+        network = nn.ModuleDict({"sides": sides, "judge": judge})
         step, draw = Steps(network.parameters(), 6e-3, DECAY), np.random.default_rng(seed)
         best, kept = -1.0, network.state_dict()
         for _ in range(EPOCHS):

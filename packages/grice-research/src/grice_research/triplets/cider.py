@@ -26,7 +26,7 @@ from grice_tasks.lines import decode_row, read_lines
 
 KEYS = {
     "dialogue": "d", "index": "i", "head": "h", "relation": "r", "tail": "t", "question": "qa",
-    "options": "mcq", "head_lemmas": "hl", "tail_lemmas": "tl",
+    "options": "mcq", "first_options": "mcq0", "head_lemmas": "hl", "tail_lemmas": "tl",
 }  # fmt: skip
 """Names of the fields of an item in the released file."""
 
@@ -41,6 +41,7 @@ class Item(msgspec.Struct, frozen=True, rename=KEYS):
     tail: str
     question: tuple[int, int] | None = None
     options: tuple[str, ...] | None = None
+    first_options: tuple[str, ...] | None = None  # before filtering; the right one at ``label``
     label: int | None = None
     head_lemmas: str = ""
     tail_lemmas: str = ""
