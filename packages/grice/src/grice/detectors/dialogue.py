@@ -1,4 +1,4 @@
-"""A reply that repeats an earlier one of its speaker."""
+"""A reply that repeats an earlier one of its speaker, or asks for what the user gave."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from grice.data import Span
-from grice.detectors.conversation import READ, Flaw, plain
+from grice.detectors.conversation import READ, Flaw, beginnings, plain
 from grice.detectors.rules import Rule
 from grice.text.wordlists import pattern_of
 
@@ -22,6 +22,13 @@ STOCK = re.compile(
     re.IGNORECASE,
 )
 """Formulas that may be said twice."""
+GIVEN = ("name", "e-mail address", "phone number", "order number", "age", "budget", "town", "job")
+"""Data that a user gives, and gives once."""
+ASKING = beginnings(
+    "name mail email phone mobile telephone contact order ticket booking reference tracking old "
+    "age budget price spend live living work job profession occupation talking speaking"
+)
+"""Every question for them contains one of these; a text without them is skipped."""
 
 
 def repeats_on_request(reply: Reply) -> bool:
@@ -52,4 +59,25 @@ def repeated_in(reply: Reply) -> Flaw | None:
     return Flaw(f"repeats turn {first} word for word", ((0, len(reply.text)),), (earlier,))
 
 
-RULES = (Rule("D301", "verbatim-repetition", "repeats itself word for word", repeated_in),)
+def asks_again_in(reply: Reply) -> Flaw | None:
+    """Find a question for data that the user gave before."""
+    asks = "?" in reply.text or "please" in reply.text.lower()
+    if not asks or not reply.background.may_have(reply.turn, ASKING):
+        return None
+    if pattern_of("asks for another").search(reply.text):
+        return None
+    for name in GIVEN:
+        match, gives = pattern_of(f"asks for the {name}").search(reply.prose), f"gives the {name}"
+        if match and reply.asked_for(pattern := pattern_of(gives)):
+            first = reply.background.first(pattern, pattern.search)
+            turn = min(turn for speaker, turn in first.items() if speaker != reply.speaker)
+            words = pattern.search(reply.talk.turns[turn].text)
+            given = (Span(turn, *words.span()),) if words else ()
+            return Flaw(f"asks for the {name} that the user gave", (match.span(),), given)
+    return None
+
+
+RULES = (
+    Rule("D301", "verbatim-repetition", "repeats itself word for word", repeated_in),
+    Rule("D302", "asks-again", "asks for what the user gave", asks_again_in),
+)
