@@ -38,7 +38,7 @@ ROW, RANDOM, LONGEST, NEAREST = "fresh discriminator", "random", "longest", "nea
 FIRST, FILTERED, RELEASED = "released, before filtering", "filtered here", "released, filtered"
 ROUNDS, WINDOW, LEVEL = 100, 5, 0.01
 """Most rounds; the loss has converged when its mean over a window has moved by a hundredth."""
-RIDGE, ITERATIONS = 1e-3, 50
+ITERATIONS = 50  # of the fit of a discriminator
 
 Integers = NDArray[np.int64]
 
@@ -165,7 +165,7 @@ def _converged(losses: Sequence[float]) -> bool:
 
 def _weights(spans: Spans, asked: Sequence[Asked]) -> Floats:
     """Return the weights of each relation: those of all, and its own, with a ridge on both."""
-    x = spans.vectors[[each.options for each in asked]]
+    ridge, x = 1e-3, spans.vectors[[each.options for each in asked]]
     count = len(cider_schema().relations)
     kinds = np.eye(count, dtype=np.float32)[[each.relation for each in asked]]
 
@@ -173,11 +173,11 @@ def _weights(spans: Spans, asked: Sequence[Asked]) -> Floats:
         shared, own = np.split(flat.reshape(count + 1, -1), [1])
         odds = np.einsum("nkd,nd->nk", x, (shared + kinds @ own).astype(np.float32))
         chances = softmax(odds)
-        value = -np.log(chances[:, 0]).mean() + RIDGE * (flat @ flat) / 2
+        value = -np.log(chances[:, 0]).mean() + ridge * (flat @ flat) / 2
         chances[:, 0] -= 1
         slope = np.einsum("nk,nkd->nd", chances / len(x), x)
         both = np.vstack([slope.sum(axis=0), kinds.T @ slope])
-        return float(value), both.ravel().astype(np.float64) + RIDGE * flat
+        return float(value), both.ravel().astype(np.float64) + ridge * flat
 
     start, options = np.zeros((count + 1) * x.shape[2]), {"maxiter": ITERATIONS}
     minimize = scipy_module("optimize").minimize
