@@ -1,9 +1,29 @@
+import gzip
+import json
 from random import Random
 
 import numpy as np
 
+from grice_research.benches import deam_setups, ruber_networks
 from grice_research.benches.cider_filtering import Asked, Spans, filter_options
 from grice_research.training.topics import TOPICS, topics
+
+
+def written(folder, file, talks):
+    (folder / file).parent.mkdir(exist_ok=True)
+    rows = [{"id": str(i), "turns": [{"speaker": "AB"[k % 2], "text": text}
+                                     for k, text in enumerate(texts)], "meta": {}}
+            for i, texts in enumerate(talks)]  # fmt: skip
+    (folder / file).write_bytes(gzip.compress("\n".join(map(json.dumps, rows)).encode()))
+
+
+def test_conversations_are_used_once_and_none_with_a_rated_text(tmp_path):
+    talks = [[f"turn {k}" for k in range(n)] for n in (4, 6, 30, 6)]
+    written(tmp_path, "dailydialog/train.jsonl.gz", talks)
+    read = deam_setups.read_talks(tmp_path, deam_setups.DAILY)
+    assert [len(sample.turns) for sample in read] == [6, deam_setups.MOST]
+    pairs = ruber_networks.read_pairs(tmp_path, "train", {"Turn 2!"})
+    assert [pair.query[-1] for pair in pairs] == ["0", "4", *map(str, range(6, 30, 2))]
 
 
 def test_filtering_ends_with_options_like_the_right_one():
@@ -20,10 +40,7 @@ def test_filtering_ends_with_options_like_the_right_one():
 
 
 def test_beliefs_of_like_vectors_are_on_one_topic():
-    names, rows = (
-        [f"belief {i}" for i in range(180)],
-        np.eye(60, dtype=np.float32)[np.arange(180) % 60],
-    )
-    topic = topics(names, list(rows))
+    names = [f"belief {i}" for i in range(180)]
+    topic = topics(names, list(np.eye(60, dtype=np.float32)[np.arange(180) % 60]))
     assert [topic[name] for name in names[:60]] == [topic[name] for name in names[60:120]]
     assert 40 < len(set(topic.values())) <= TOPICS

@@ -6,7 +6,7 @@ that has nothing printed beside it, or that was not measured, has none.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
 import msgspec
@@ -59,6 +59,13 @@ def gap_to(baseline: str, difference: Estimate, alike: float | None = None) -> G
     """Return a paired difference as the gap to a trivial baseline."""
     low, high = difference.interval or (difference.value, difference.value)
     return Gap(baseline, difference.value, low, high, alike)
+
+
+def middle(seeds: Sequence[Estimate]) -> tuple[int, str]:
+    """Return the place of the middle one of the figures of seeds, and all of them in words."""
+    order = sorted(range(len(seeds)), key=lambda place: seeds[place].value)
+    told = f"the middle of seeds {', '.join(f'{each.value:.3f}' for each in seeds)}"
+    return order[len(order) // 2], told if len(seeds) > 1 else ""
 
 
 class Figure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

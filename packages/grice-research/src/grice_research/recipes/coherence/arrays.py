@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -107,7 +107,7 @@ class _LeaveOut(Bigrams):
         return kept
 
 
-class _Corpus:
+class Corpus:
     """Counts of neighbouring words in the intact conversations that train."""
 
     def __init__(self, samples: Sequence[Sample]) -> None:
@@ -165,7 +165,7 @@ class Maker(NamedTuple):
 
 def prepare(made: dict[str, list[Any]], make: Maker, out: Path) -> None:
     """Write the bigrams, and every sample as arrays."""
-    corpus = _Corpus(made["train"])
+    corpus = Corpus(made["train"])
     corpus.save(out / "bigrams.npz")
     kept = Bigrams.load(out / "bigrams.npz")
     items = {
@@ -179,7 +179,7 @@ def prepare(made: dict[str, list[Any]], make: Maker, out: Path) -> None:
         items[name] = [
             make.sample(sample, kept, place[sample.source, sample.id]) for sample in samples
         ]
-    (out / "prepared.pickle").write_bytes(pickle.dumps(_on_axes(items, make.vectors)))
+    (out / "prepared.pickle").write_bytes(pickle.dumps(on_axes(items, make.vectors)))
 
 
 def weighing(made: dict[str, list[Any]]) -> list[Sample]:
@@ -193,23 +193,29 @@ def weighing(made: dict[str, list[Any]]) -> list[Sample]:
 
 
 def _training(
-    made: dict[str, list[Any]], make: Maker, corpus: _Corpus, kept: Bigrams
+    made: dict[str, list[Any]], make: Maker, corpus: Corpus, kept: Bigrams
 ) -> dict[str, list[Item]]:
     ways = _by_conversation(made["broken"])
     by_use: dict[str, list[Item]] = {"train": [], "weigh": []}
     for_networks = make._replace(alone=None)
     for number, sample in enumerate(made["train"]):
-        own = corpus.own(sample.turns)
         if only_weighs(number):
             group, by, twins = by_use["weigh"], make, _weighing(sample, number, ways)
         else:
             group, by = by_use["train"], for_networks
             twins = _drawn(ways.get((sample.source, sample.id), []), Random(number))
-        group.append(by.sample(sample, corpus.without(kept, own), number))
-        for twin in twins:
-            foreign = corpus.own(set(twin.turns).difference(sample.turns))
-            group.append(by.sample(twin, corpus.without(kept, own + foreign), number))
+        group += left_out(by, corpus, kept, number, [sample, *twins])
     return by_use
+
+
+def left_out(
+    make: Maker, corpus: Corpus, kept: Bigrams, number: int, samples: Sequence[Sample]
+) -> Iterator[Item]:
+    """Yield a conversation and its twins as items, without what was counted of their own words."""
+    own = corpus.own(samples[0].turns)
+    for sample in samples:
+        foreign = corpus.own(set(sample.turns).difference(samples[0].turns))
+        yield make.sample(sample, corpus.without(kept, own + foreign), number)
 
 
 def _by_conversation(samples: Sequence[Sample]) -> dict[tuple[str, str], list[Sample]]:
@@ -236,7 +242,7 @@ def _drawn(twins: list[Sample], draw: Random) -> list[Sample]:
             *draw.sample(moved, min(MOVED_WAYS, len(moved)))]  # fmt: skip
 
 
-def _on_axes(items: dict[str, list[Item]], vectors: Vectors) -> Prepared:
+def on_axes(items: dict[str, list[Item]], vectors: Vectors) -> Prepared:
     """Keep the rows that are used, on the principal axes of the intact turns that train."""
     intact = [item.rows for item in items["train"] if not item.kind]
     sample = vectors.rows[np.unique(np.concatenate(intact))].astype(np.float32)

@@ -10,7 +10,7 @@ from random import Random
 from typing import NamedTuple
 
 from grice.data import Conversation, Turn
-from grice.perturb import Material, named, perturb
+from grice.perturb import Material, Perturbation, perturb
 from grice_research.recipes.common import rows_of
 from grice_research.recipes.relevance.corpora import (
     Dialogue,
@@ -101,10 +101,10 @@ def _stretch(dialogue: Dialogue) -> Sample:
 
 def broken(samples: Sequence[Sample], kinds: Sequence[str], seed: int) -> list[Sample]:
     """Return each conversation broken in each way, where there is something to break."""
-    task = partial(_ways, samples, kinds, seed)
+    task = partial(ways, samples, kinds, seed)
     parts = [range(i, len(samples), WORKERS * 8) for i in range(WORKERS * 8)]
     with Pool(WORKERS) as pool:
-        by_place = {i: ways for part in pool.imap_unordered(task, parts) for i, ways in part}
+        by_place = {i: made for part in pool.imap_unordered(task, parts) for i, made in part}
     return [sample for i in range(len(samples)) for sample in by_place[i]]
 
 
@@ -129,24 +129,25 @@ def _again(sample: Sample, draw: Random) -> Iterator[Sample]:
             yield sample._replace(turns=turns, broken=frozenset((place,)), kind=kind)
 
 
-def _ways(
-    samples: Sequence[Sample], kinds: Sequence[str], seed: int, part: range
+def ways(
+    samples: Sequence[Sample], kinds: Sequence[Perturbation | str], seed: int, part: range
 ) -> list[tuple[int, list[Sample]]]:
+    """Return some of the conversations, by their numbers, broken in each way that changes them."""
     conversations = [_conversation(sample) for sample in samples]
     material = Material(conversations)
-    chosen = [named(kind) for kind in kinds]
     drawn = []
     for i in part:
-        ways = []
-        for number, kind in enumerate(chosen):
+        broken_ones = []
+        for number, kind in enumerate(kinds):
             made = perturb(conversations[i], kind, seed=seed + number, material=material)
             if made is not None:
                 turns = tuple(turn.text for turn in made.conversation.turns)
                 speakers = tuple(int(turn.speaker) for turn in made.conversation.turns)
                 places = frozenset(place for change in made.changes for place in change.turns)
-                ways.append(samples[i]._replace(
-                    turns=turns, speakers=speakers, broken=places, kind=kind.name))  # fmt: skip
-        drawn.append((i, ways))
+                name = kind if isinstance(kind, str) else kind.name
+                broken_ones.append(samples[i]._replace(
+                    turns=turns, speakers=speakers, broken=places, kind=name))  # fmt: skip
+        drawn.append((i, broken_ones))
     return drawn
 
 

@@ -51,11 +51,11 @@ class ThreadNet(nn.Module):
 
 
 def train(given: Prepared, seed: int) -> ThreadNet:
-    """Return a network fitted on conversations and their broken twins, and on rated ones."""
+    """Return a network fitted on conversations and their broken twins, and on rated ones if any."""
     torch.manual_seed(seed)
     draw = np.random.default_rng(seed)
     pairs = _pairs(given)
-    people = [item for item in given.items["rated"] if not item.held_out]
+    people = [item for item in given.items.get("rated", ()) if not item.held_out]
     net = ThreadNet()
     step = Steps(net.parameters(), RATE, DECAYED, EPOCHS * (len(pairs) // BATCH))
     began = time.monotonic()
@@ -65,7 +65,8 @@ def train(given: Prepared, seed: int) -> ThreadNet:
         for start in range(0, len(order) - BATCH + 1, BATCH):
             picked = [pairs[i] for i in order[start : start + BATCH]]
             twins = [ways[draw.integers(len(ways))] for _, ways in picked]
-            marked = [people[i] for i in draw.integers(len(people), size=BATCH // 2)]
+            rows = draw.integers(len(people), size=BATCH // 2) if people else ()
+            marked = [people[i] for i in rows]
             total += step(_loss(net, given, [item for item, _ in picked], twins, marked))
         print(f"seed {seed}, epoch {epoch + 1}: loss {total / (len(order) // BATCH):.4f}, "
               f"{time.monotonic() - began:.0f} s", flush=True)  # fmt: skip
@@ -102,6 +103,8 @@ def _loss(
     labels = torch.cat([torch.ones(count), torch.zeros(count)])
     by_whole = softplus(-margins).mean() + 0.5 * cross_entropy(logits, labels)
     total = by_turn + WHOLE * by_whole
+    if not marked:
+        return total
     return total + _ratings(net, outputs, outputs_of_whole[2 * count :], ends[2 * count :], marked)
 
 
