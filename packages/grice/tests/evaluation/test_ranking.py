@@ -84,9 +84,12 @@ def test_findings_of_all_families_come_first_those_of_precise_rules_before_other
     assert result.certain == dict.fromkeys(("T101", "T105", "T108", "U501"), 1)
 
 
-@pytest.mark.parametrize(("value", "flaw"), [(0.0, ["D312"]), (0.5, [])])
-def test_a_value_that_is_not_very_low_names_no_flaw(value, flaw):
-    (item,) = ranked(scored(3, "relevance", value)).items
+@pytest.mark.parametrize(("value", "asked", "flaw"), [
+    (0.0, "Do you like it?", ["D312"]), (0.0, "Do you like Leeds?", []), (0.5, "Why?", []),
+])  # fmt: skip
+def test_a_reply_is_off_topic_if_its_value_is_low_and_its_words_are_new(value, asked, flaw):
+    turns = (*TALK.turns[:2], Turn("a", asked), *TALK.turns[3:])
+    (item,) = ranked(scored(3, "relevance", value), talk=replace(TALK, turns=turns)).items
     assert ([finding.code for finding in item.findings], item.has_flaw) == (flaw, bool(flaw))
     assert item.effects["relevance"] > 0
     assert item.headline == ("off topic" if item.has_flaw else "no specific flaw")

@@ -264,7 +264,7 @@ def test_findings_by_rule_their_groups_and_the_replies_to_read_first_open_the_pa
     worst = min((score for score in scores if score.turn), key=lambda score: score.value or 1.0)
     told = r"3 of 7 replies have a flaw that a rule finds.*template left in\s*3\s*[01]\.\d\d \["
     told += r".*Dear {{name}}!\s*3 replies in 1 conversation.*Read first.*T105.*not filled in"
-    told += r".*turn 1 \(2 times, also\s*x,\s*turn 2"
+    told += r".*turn\s1 \(2 times, also\s*x,\s*turn\s2"
     assert re.search(told, shown, re.DOTALL)
     assert talk.turns[worst.turn].text[:20] in shown
     for address in ("#x/0", f"#cooking/{worst.turn}"):

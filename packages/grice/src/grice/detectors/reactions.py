@@ -80,5 +80,12 @@ def told_of(reply: Reply) -> str | None:
     return I_SAID if words <= set().union(*given) else None
 
 
+def takes_up(reply: Reply) -> bool:
+    """Return whether a reply has a content word of another speaker's earlier turn."""
+    turns = reply.background.texts
+    said = (text for i, speaker, text in turns if i < reply.turn and speaker != reply.speaker)
+    return not _content(reply.text).isdisjoint(set().union(*map(_content, said)))
+
+
 def _content(text: str) -> set[str]:
     return {word.text for word in content_words(text[:READ])}

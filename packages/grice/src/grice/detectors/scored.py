@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING
 
 from grice.data import FeatureEvidence, Finding, Score, Span
-from grice.detectors.reactions import ASKED, I_SAID, TAKEN_BACK, YOU_SAID, Sign, told_of
+from grice.detectors.reactions import ASKED, I_SAID, TAKEN_BACK, YOU_SAID, Sign, takes_up, told_of
 from grice.detectors.rules import Rule
 from grice.errors import excerpt
 from grice.metrics.quality import LOW
@@ -48,8 +48,8 @@ def reason_of(seen: Mapping[str, Score], reply: Reply | None) -> tuple[str, Find
 
     The order is: a contradiction that the user states; the same words as before, which contradict
     if a number or a negation differs; other flaws that the user states; a low ``contradiction``;
-    the flaws that ``sensibleness`` tells apart; a low ``relevance``. The metric of a flaw that the
-    user states is "".
+    the flaws that ``sensibleness`` tells apart; a low ``relevance`` where no word of the others is
+    taken up. The metric of a flaw that the user states is "".
     """
     values = {name: 1.0 if score.value is None else score.value for name, score in seen.items()}
     told = told_of(reply) if reply is not None else None
@@ -65,7 +65,7 @@ def reason_of(seen: Mapping[str, Score], reply: Reply | None) -> tuple[str, Find
         metric, rule = "sensibleness", cause
     elif reply is not None and told == ASKED:
         return "", _as_told(told, reply)
-    elif values.get("relevance", 1.0) <= FAR:
+    elif values.get("relevance", 1.0) <= FAR and not (reply is not None and takes_up(reply)):
         metric, rule = "relevance", OFF_TOPIC
     else:
         return None

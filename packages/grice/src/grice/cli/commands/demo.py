@@ -70,9 +70,9 @@ def example_log() -> Path:
 def _view(ranking: Ranking, path: Path) -> View:
     conversations = plural(ranking.conversations, "conversation")
     yield Lines([TITLE, f"{conversations}, {plural(ranking.replies, 'reply', 'replies')}"])
-    certain = [item for item in ranking.items if item.certain]
-    yield _table("found by rules", certain)
-    yield _table("by models, to read next", ranking.items[len(certain) :])
+    for title, certain in (("found by rules", True), ("by models, to read next", False)):
+        named = [item for item in ranking.items if item.has_flaw and item.certain == certain]
+        yield _table(title, named)
     yield Lines(["report, with the words that show each flaw"], style="bold")
     yield f"  {path}\n\n"
     yield Lines(["next"], style="bold")
