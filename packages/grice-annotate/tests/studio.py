@@ -100,7 +100,9 @@ class Studio:
 
 @contextmanager
 def studio_of(url, template, files, names=("ann", "bo", "cy"), source=None, **settings):
-    """Give a study with its judges."""
+    """Give a study with its judges, of files or of records beside its database."""
+    if isinstance(files[0], dict):
+        files = [write(url.with_suffix(".jsonl"), *files)]
     stated = settings_of({"check_every": 0, **settings}, settings.pop("scale", (1, 5)))
     source = source or Source(files)
     with begun_study(str(url), find_templates()[template], stated, source) as study:

@@ -6,7 +6,7 @@ import sqlalchemy
 from msgspec.structs import replace
 
 from grice_annotate.app import LIMITS, application
-from studio import ask, studio_of, talks, write
+from studio import ask, studio_of, talks
 
 HOSTILE = (
     "<script>alert(1)</script>", "</section><img src=x onerror=alert(1)>",
@@ -17,8 +17,7 @@ HOSTILE = (
 
 @pytest.fixture
 def studio(tmp_path):
-    file = write(tmp_path / "talks.jsonl", *talks(3))
-    with studio_of(tmp_path / "study.db", "rating", [file], judges=2) as opened:
+    with studio_of(tmp_path / "study.db", "rating", talks(3), judges=2) as opened:
         yield opened
 
 
@@ -39,8 +38,7 @@ def test_a_link_is_long_random_and_opens_one_judges_pages_alone(studio):
 @pytest.mark.parametrize("text", HOSTILE)
 @pytest.mark.parametrize("template", ["rating", "issues", "tuples", "triplets"])
 def test_every_text_is_escaped(template, text, tmp_path):
-    file = write(tmp_path / "talks.jsonl", *talks(1, reply=text))
-    with studio_of(tmp_path / "s.db", template, [file], judges=1, guideline=text) as studio:
+    with studio_of(tmp_path / "s.db", template, talks(1, reply=text), guideline=text) as studio:
         page = studio.page("ann")
         for part in ("<script>alert", "<img src=x", "<svg/onload", "5332114"):
             assert part not in page

@@ -26,9 +26,8 @@ def test_the_records_are_conversations_and_labels_at_once(tmp_path):
 
 
 def test_aspects_have_a_list_of_ratings_each_and_who_abstains_has_none(tmp_path):
-    file = write(tmp_path / "talks.jsonl", *talks(1))
     settings = {"aspects": ("relevance", "sensibleness"), "scale": (0, 2)}
-    with studio_of(tmp_path / "s.db", "rating", [file], **settings) as studio:
+    with studio_of(tmp_path / "s.db", "rating", talks(1), **settings) as studio:
         reply = studio.answer("ann", aspect0=1)
         assert (reply.status, "choose 0 to 2 for sensibleness" in reply.text) == (422, True)
         assert re.search(r'id="aspect0-1"[^>]*checked', reply.text)

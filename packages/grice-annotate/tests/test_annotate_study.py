@@ -117,7 +117,7 @@ def test_a_task_whose_time_is_over_goes_to_somebody_else(database, clock, tmp_pa
 
 def test_a_try_counts_before_the_model_is_asked_in_any_window(database, clock, tmp_path):
     file = write(tmp_path / "t.jsonl", {"id": "t", "topic": "Zoos", "stance": "counter"})
-    with studio_of(database, "stance", [file], ("ann",), judges=1, tries=2) as studio:
+    with studio_of(database, "stance", [file], ("ann", "bo"), judges=1, tries=2) as studio:
         study, asked = studio.study, []
         given = study.next(studio.judges["ann"])
 
@@ -141,6 +141,7 @@ def test_a_try_counts_before_the_model_is_asked_in_any_window(database, clock, t
         tried = studio.task("ann")["draft"]["tries"]
         assert [each["predicted"] for each in tried] == ["counter"] * 2
         assert studio.answer("ann", belief="belief 2", argument="argument").status == 303
+        studio.answer("bo", stance="counter")
         [record] = studio.records()
         assert (record["belief"], record["fooled"], len(asked)) == ("belief 1", False, 2)
 

@@ -7,7 +7,8 @@ import pytest
 from grice.errors import ModelError
 from grice_annotate.agreement import agreement_of
 from grice_tasks.explagraphs.check import check_graph
-from studio import ask, refused, studio_of, talks, write
+from grice_tasks.explagraphs.samples import read_samples
+from studio import ask, command, refused, studio_of, talks, write
 
 TALK = {"id": "plants", "turns": [
     {"speaker": "Ann", "text": "Mine died 🌱 because I forgot to water them."},
@@ -15,6 +16,7 @@ TALK = {"id": "plants", "turns": [
 TEXT = "Ann: Mine died 🌱 because I forgot to water them.\nBot: That is sad."
 SAMPLE = {"id": "zoo", "belief": "Zoos protect animals.", "stance": "support",
           "argument": "Rare species breed safely in zoos."}  # fmt: skip
+TOPIC = {"id": "t", "topic": "Zoos", "stance": "counter"}
 FACTS = (("zoos", "has context", "rare species"), ("rare species", "is a", "animals"),
          ("animals", "receives action", "breed safely"))  # fmt: skip
 
@@ -40,8 +42,7 @@ def test_sentences_of_situatedgen_are_rated_as_a_pair(tmp_path):
 
 
 def test_issues_are_marks_of_each_judge_or_none(tmp_path):
-    file = write(tmp_path / "t.jsonl", *talks(1))
-    with studio_of(tmp_path / "s.db", "issues", [file]) as studio:
+    with studio_of(tmp_path / "s.db", "issues", talks(1)) as studio:
         for wrong in ({}, {"issue": ["none", "relevance"]}, {"issue": "dull"}):
             assert studio.answer("ann", **wrong).status == 422
         studio.answer("ann", issue=["repetition", "relevance"])
@@ -56,9 +57,8 @@ def test_issues_are_marks_of_each_judge_or_none(tmp_path):
 
 def test_sides_are_shuffled_and_the_better_reply_is_chosen_whatever_its_side(tmp_path):
     record = {"turns": ["A lamp broke."], "candidates": ["Good.", "Bad."]}
-    file = write(tmp_path / "t.jsonl", *(record | {"id": f"t{i}"} for i in range(20)))
-    sides = Counter()
-    with studio_of(tmp_path / "s.db", "pairwise", [file]) as studio:
+    records, sides = [record | {"id": f"t{number}"} for number in range(20)], Counter()
+    with studio_of(tmp_path / "s.db", "pairwise", records) as studio:
 
         def choose(name, task):
             labels = re.findall(r'class="text">(\w+)\.', studio.page(name))
@@ -72,82 +72,41 @@ def test_sides_are_shuffled_and_the_better_reply_is_chosen_whatever_its_side(tmp
     assert all(record["votes"] == {"first": 2, "second": 0, "tie": 1} for record in records)
 
 
-def test_tuples_are_written_relation_by_relation_or_said_not_to_be_there(tmp_path):
-    file = write(tmp_path / "t.jsonl", *talks(1))
-    relations = ("xIntent", "xReact")
-    row = {"xIntent.0.head": "PersonX asks", "xIntent.0.tail": "to be polite"}
-    none = {"xReact.none": 1}
-    with studio_of(tmp_path / "s.db", "tuples", [file], judges=1, relations=relations) as studio:
-        for wrong in (
-            none,
-            {**none, **row},
-            {**none, **row, "xIntent.0.scope": "both"},
-            {**none, **row, "xIntent.0.scope": "pair", "xIntent.none": 1},
-            {**none, "xIntent.0.head": "x" * 300, "xIntent.0.tail": "y", "xIntent.0.scope": "pair"},
-        ):
-            assert studio.answer("ann", **wrong).status == 422
-        assert studio.answer("ann", **none, **row, **{"xIntent.0.scope": "pair"}).status == 303
-        [record] = studio.records()
-    written = list(record["tuples"][0].values())
-    assert written == ["ann", "xIntent", "PersonX asks", "to be polite", "pair", None]
-    place = tmp_path / "o.db"
-    refused("did you mean 'xIntent'", place, "tuples", [file], relations=("xintent",))
-
-
 def test_tuples_are_validated_by_three_who_wrote_none_and_the_majority_counts(tmp_path):
-    file = write(tmp_path / "t.jsonl", *talks(1))
     names = ("ann", "bo", "cy", "di", "eve")
-    forms = {
-        "ann": {"xIntent.0.head": "PersonX asks", "xIntent.0.tail": "to be polite",
-                "xIntent.0.scope": "pair", "xIntent.1.head": "PersonX is fine",
-                "xIntent.1.tail": "a chair", "xIntent.1.scope": "single"},
-        "bo": {"xIntent.0.head": "PersonX asks", "xIntent.0.tail": "to be polite",
-               "xIntent.0.scope": "pair"},
-    }  # fmt: skip
+    polite = {"xIntent.0.head": "PersonX asks", "xIntent.0.tail": "to be polite"}
+    bo = polite | {"xIntent.0.scope": "pair"}
+    ann = bo | {"xIntent.1.head": "PersonX is fine", "xIntent.1.tail": "a chair",
+                "xIntent.1.scope": "single"}  # fmt: skip
+    wrong = ({}, polite, bo | {"xIntent.0.scope": "both"}, bo | {"xIntent.none": 1},
+             bo | {"xIntent.0.head": "x" * 300})  # fmt: skip
     said = {"cy": ("valid", "events"), "di": ("valid", "valid"), "eve": ("relation", "relation")}
 
     def choose(name, task):
         return {"verdict": said[name][task["content"]["claim"]["tail"] == "a chair"]}
 
     settings = {"judges": 2, "relations": ("xIntent",)}
-    with studio_of(tmp_path / "s.db", "tuples", [file], names, **settings) as studio:
-        assert [studio.answer(name, **form).status for name, form in forms.items()] == [303, 303]
-        assert {studio.task(name)["task"] for name in forms} == {None}
+    with studio_of(tmp_path / "s.db", "tuples", talks(1), names, **settings) as studio:
+        assert {studio.answer("ann", **form).status for form in wrong} == {422}
+        assert [studio.answer("ann", **ann).status, studio.answer("bo", **bo).status] == [303, 303]
+        assert {studio.task(name)["task"] for name in ("ann", "bo")} == {None}
         assert "<b>because PersonX wanted</b>" in studio.page("cy")
         assert studio.answer("cy", verdict="maybe").status == 422
         assert [row["valid"] for row in studio.records()[0]["tuples"]] == [None] * 3
         assert studio.all_answer(choose, ["cy", "di", "eve"]) == 6
         [record] = studio.records()
         measured = agreement_of(studio.study.template, studio.study.tasks(), studio.study.answers())
-    assert [row["valid"] for row in record["tuples"]] == [True, False, True]
+    written = [list(row.values()) for row in record["tuples"]]
+    assert written[0] == ["ann", "xIntent", "PersonX asks", "to be polite", "pair", True]
+    assert [row[-1] for row in written] == [True, False, True]
     assert ("verdict", "Fleiss' kappa") in {(row.column, row.measure) for row in measured}
-
-
-def test_triplets_are_validated_by_two_others_and_a_third_where_they_differ(tmp_path):
-    file = write(tmp_path / "t.jsonl", TALK)
-    names = ("ann", "bo", "cy", "di")
-    with studio_of(tmp_path / "s.db", "triplets", [file], names) as studio:
-        for wrong in ("[]", "nonsense", json.dumps([{**LINK, "relation": "Likes"}]),
-                      json.dumps([{**LINK, "head": [0, 999]}])):  # fmt: skip
-            assert studio.answer("ann", links=wrong).status == 422
-        assert studio.answer("ann", links=json.dumps([LINK, LINK])).status == 303
-        assert studio.task("ann")["task"] is None  # nobody validates their own
-        votes = {"bo": {"valid": "yes", "kind": "implicit"}, "cy": {"valid": "no"},
-                 "di": {"valid": "yes", "kind": "implicit"}}  # fmt: skip
-        assert '<mark class="head">forgot to water</mark>' in studio.page("bo")
-        assert studio.all_answer(lambda name, _: votes[name]) == 3
-        [record] = studio.records()
-    assert record["triplets"][0][:3] == ["forgot to water", "Causes", "died 🌱"]
-    assert [verdict["kind"] for verdict in record["validated"]] == ["implicit"]
-    dialogues = write(tmp_path / "dialogues.jsonl", record)
-    with studio_of(tmp_path / "b.db", "triplets", [dialogues], names) as studio:
-        assert [len(task.proposal) for task in studio.study.tasks()] == [1]
+    settings["relations"] = ("xintent",)
+    refused("did you mean 'xIntent'", tmp_path / "o.db", "tuples", talks(1), **settings)
 
 
 def test_graphs_are_checked_while_written_verified_without_the_argument_and_refined(tmp_path):
-    file = write(tmp_path / "t.jsonl", SAMPLE)
     names = ("ann", "bo", "cy", "di", "eve")
-    with studio_of(tmp_path / "s.db", "graphs", [file], names) as studio:
+    with studio_of(tmp_path / "s.db", "graphs", [SAMPLE], names) as studio:
         task = studio.task("ann")["task"]
         short = {"task": task, **fields_of(FACTS[:1])}
         preview = ask(studio.app, "POST", studio.path("ann") + "/preview", short)
@@ -176,9 +135,9 @@ def test_graphs_are_checked_while_written_verified_without_the_argument_and_refi
     assert [each["annotator"] for each in record["rounds"]] == ["ann", "eve"]
 
 
-def test_a_writer_has_so_many_tries_to_fool_the_model_and_others_say_the_stance(tmp_path):
-    file = write(tmp_path / "t.jsonl", {"id": "t", "topic": "Zoos", "stance": "counter"})
-    with studio_of(tmp_path / "s.db", "stance", [file], ("ann", "bo"), judges=1, tries=3) as studio:
+def test_a_try_that_the_model_does_not_answer_does_not_count(tmp_path):
+    settings = {"judges": 1, "tries": 3}
+    with studio_of(tmp_path / "s.db", "stance", [TOPIC], ("ann", "bo"), **settings) as studio:
 
         def predict(_, argument):
             if argument == "Down.":
@@ -186,18 +145,14 @@ def test_a_writer_has_so_many_tries_to_fool_the_model_and_others_say_the_stance(
             return "support" if "fool" in argument else "counter"
 
         studio.study.predict = predict
-        reply = studio.answer("ann", belief="Zoos are good.", argument="No.")
-        assert reply.status == 422
-        assert "you have 2 tries left" in reply.text
-        assert "Zoos are good. / No.: <b>counter</b>" in studio.page("ann")
-        assert studio.answer("ann", belief="Zoos are good.", argument="").status == 422
-        task = studio.task("ann")["task"]
-        reply = studio.answer("ann", belief="Zoos are good.", argument="Down.")
-        assert (reply.status, "did not answer" in reply.text) == (422, True)
-        reply = studio.answer("ann", belief="Zoos are good.", argument="A fool says so.")
-        assert reply.status == 303
-        changed = {"task": task, "change": 1, "belief": "Zoos.", "argument": "A new fool."}
-        assert "that answer stays" in ask(studio.app, "POST", studio.path("ann"), changed).text
+        for argument, problem in (
+            ("", "1 to 500"),
+            ("No.", "2 tries left"),
+            ("Down.", "not count"),
+        ):
+            assert problem in studio.answer("ann", belief="Zoos.", argument=argument).text
+        assert "Zoos. / No.: <b>counter</b>" in studio.page("ann")
+        assert studio.answer("ann", belief="Zoos.", argument="A fool says so.").status == 303
         assert studio.answer("bo", stance="counter").status == 303
         [record] = studio.records()
     assert (record["fooled"], len(record["tries"]), record["stance"]) == (True, 2, "counter")
@@ -209,7 +164,7 @@ def test_a_dialogue_has_at_most_100_triplets_of_words_inside_of_it(tmp_path):
     outside = [[-1, 1], [length - 1, length + 1], [5, 5], [6, 5], [4, 5]]  # the last is a space
     wrong = [[{**LINK, end: place}] for end in ("head", "tail") for place in outside]
     with studio_of(tmp_path / "s.db", "triplets", [file]) as studio:
-        for links in ([LINK] * 101, [], *wrong):
+        for links in ([LINK] * 101, [], "no", [{**LINK, "relation": "Likes"}], *wrong):
             assert studio.answer("ann", links=json.dumps(links)).status == 422
         assert studio.answer("ann", links=json.dumps([LINK]), none=1).status == 422
         assert studio.answer("ann", links=json.dumps([*[LINK] * 99, edge])).status == 303
@@ -228,9 +183,10 @@ INVALID = {"valid": "no"}
     ((IMPLICIT, INVALID, EXPLICIT), True, None), ((INVALID, IMPLICIT), False, "implicit"),
 ])  # fmt: skip
 def test_more_than_half_of_two_or_three_validators_decide(votes, valid, kind, tmp_path):
-    file, names = write(tmp_path / "t.jsonl", TALK), ["ann", *"bcde"]
-    with studio_of(tmp_path / "s.db", "triplets", [file], names) as studio:
-        studio.answer("ann", links=json.dumps([LINK]))
+    with studio_of(tmp_path / "s.db", "triplets", [TALK], ["ann", *"bcde"]) as studio:
+        studio.answer("ann", links=json.dumps([LINK, LINK]))
+        assert studio.task("ann")["task"] is None  # nobody validates their own
+        assert '<mark class="head">forgot to water</mark>' in studio.page("b")
         for name, vote in zip("bcd", votes, strict=False):
             assert studio.answer(name, **vote).status == 303
         assert (studio.task("e")["task"] is None) == (
@@ -238,33 +194,11 @@ def test_more_than_half_of_two_or_three_validators_decide(votes, valid, kind, tm
         )
         [record] = studio.records()
     assert [(each["valid"], each["kind"]) for each in record["validated"]] == [(valid, kind)]
-    assert len(record["triplets"]) == valid
-
-
-@pytest.mark.parametrize(("refused", "correct"), [(2, True), (3, False)])
-def test_a_graph_stays_as_it_is_after_three_rounds_of_verification(refused, correct, tmp_path):
-    names = ("ann", "bo", "cy", "di", "eve")
-    with studio_of(
-        tmp_path / "s.db", "graphs", [write(tmp_path / "t.jsonl", SAMPLE)], names, judges=2
-    ) as studio:
-        wrote, seen = [], []
-
-        def choose(name, task):
-            if task["stage"] != "verify":
-                wrote.append(name)
-                return fields_of(FACTS)
-            assert name not in wrote
-            seen.append(name)
-            last = ("support", "counter")[len(seen) % 2]  # nobody has a majority
-            return {"verdict": last if len(seen) <= 2 * refused else "support"}
-
-        studio.all_answer(choose)
-        [record] = studio.records()
-    assert (len(wrote), len(set(wrote)), len(seen)) == (3, 3, 6)
-    assert [each["verdict"] for each in record["rounds"]] == ["incorrect"] * 2 + [
-        "support" if correct else "incorrect"
-    ]
-    assert record["correct"] is correct
+    links = [["forgot to water", "Causes", "died 🌱"]] * valid
+    assert [triplet[:3] for triplet in record["triplets"]] == links
+    dialogues = write(tmp_path / "dialogues.jsonl", record)
+    with studio_of(tmp_path / "b.db", "triplets", [dialogues]) as studio:
+        assert [len(task.proposal or []) for task in studio.study.tasks()] == [valid]
 
 
 @pytest.mark.parametrize(("predicted", "fooled"), [
@@ -272,12 +206,11 @@ def test_a_graph_stays_as_it_is_after_three_rounds_of_verification(refused, corr
 ])  # fmt: skip
 @pytest.mark.parametrize(("stances", "agreed"), [
     (("support", "support", "counter"), "support"), (("support", "counter", "neutral"), None),
-    (("support", "counter"), None), (("neutral",), "neutral"),
+    (("support", "counter"), None), (("neutral",), None),
 ])  # fmt: skip
 def test_the_last_try_is_taken(predicted, fooled, stances, agreed, tmp_path):
-    file = write(tmp_path / "t.jsonl", {"id": "t", "topic": "Zoos", "stance": "counter"})
     settings = {"judges": len(stances), "tries": 1}
-    with studio_of(tmp_path / "s.db", "stance", [file], ["ann", *"bcd"], **settings) as studio:
+    with studio_of(tmp_path / "s.db", "stance", [TOPIC], ["ann", *"bcd"], **settings) as studio:
         if predicted:
             studio.study.predict = lambda *_: predicted
         assert studio.answer("ann", belief="Zoos.", argument="No.").status == 303
@@ -285,8 +218,8 @@ def test_the_last_try_is_taken(predicted, fooled, stances, agreed, tmp_path):
         for name, stance in zip("bcd", stances, strict=False):
             assert studio.answer(name, stance="maybe").status == 422
             assert studio.answer(name, stance=stance).status == 303
-        [record] = studio.records()
-    assert (record["fooled"], record["stance"], record["asked"]) == (fooled, agreed, "counter")
+        records = [(row["fooled"], row["stance"], row["asked"]) for row in studio.records()]
+    assert records == ([(fooled, agreed, "counter")] if agreed else [])
 
 
 def test_the_accuracy_of_people_stands_beside_answers_without_reading(tmp_path):
@@ -323,6 +256,22 @@ def test_graphs_of_a_system_are_verified_where_stance_and_form_are_right(tmp_pat
     assert record["rounds"][0]["verdicts"] == {"ann": "incorrect", "bo": "incorrect"}
     unknown = write(tmp_path / "u.jsonl", made[0] | {"id": "z"})
     refused("no sample 'z'", tmp_path / "u.db", "graphs", [file], predictions=unknown)
+
+
+def test_both_sides_of_a_topic_are_written_and_pairs_checked_without_a_model(tmp_path):
+    pair = {"id": "p", "belief": "Zoos are bad.", "argument": "Cages hurt.", "stance": "support"}
+    said = {"Good.": "support", "Costly.": "neutral", "Cages hurt.": "support"}
+    topic, settings = {"id": "t", "topic": "Zoos"}, {"judges": 2, "order": "input"}
+    with studio_of(tmp_path / "s.db", "stance", [topic, pair], **settings) as studio:
+        assert "counters it" in studio.page("ann")
+        assert studio.answer("ann", belief="Zoos.", support="Good.").status == 422
+        studio.answer("ann", belief="Zoos.", support="Good.", counter="Costly.")
+        assert studio.records() == []
+        studio.all_answer(lambda _, task: {"stance": said[task["content"]["argument"]]})
+        output = tmp_path / "out.jsonl"
+        assert command("export", "--db", tmp_path / "s.db", "-o", output) == 0
+    samples = [(each.id, each.argument, each.stance) for each in read_samples(output)]
+    assert samples == [("t:support", "Good.", "support"), ("p", "Cages hurt.", "support")]
 
 
 PAIRS = [["one"], [], "x", ["a", 3], ["a", " "], None]

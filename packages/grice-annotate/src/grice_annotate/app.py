@@ -215,7 +215,7 @@ def _act(study: Study, _: Views, judge: Judge, __: HTTPRequest, form: Form) -> R
 
 def _answers(study: Study, _: Views, __: Judge, ___: HTTPRequest, ____: Form) -> Response:
     headers = {"Content-Disposition": 'attachment; filename="answers.jsonl"'}
-    lines = b"".join(json_line(record) + b"\n" for record in records(study))
+    lines = b"".join(json_line(record) + b"\n" for record in records(study) if record)
     return Response(lines, headers=headers, media_type="application/x-ndjson")
 
 

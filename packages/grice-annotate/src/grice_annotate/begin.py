@@ -9,9 +9,10 @@ from contextlib import closing, contextmanager
 from functools import partial
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, runtime_checkable
 
 import msgspec
+import numpy as np
 import sqlalchemy as sa
 from msgspec.structs import replace
 
@@ -25,7 +26,9 @@ from grice_annotate.database import Database, metadata, studies, task_row, tasks
 from grice_annotate.records import Settings
 from grice_annotate.study import OWNER, Study
 from grice_annotate.templates import find_templates
-from grice_tasks.explagraphs.samples import GraphPredictor
+from grice_annotate.templates._template import fields
+from grice_annotate.templates.stance import WRITE
+from grice_tasks.explagraphs.samples import STANCES, GraphPredictor
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -279,12 +282,28 @@ class _Stance(msgspec.Struct):
     stance: Literal["support", "counter"]
 
 
+@runtime_checkable
+class StanceClassifier(Protocol):
+    """A trained classifier of a belief and an argument."""
+
+    labels: Sequence[str]
+
+    def logits(self, texts: Sequence[tuple[str, str]]) -> Sequence[Sequence[float]]:
+        """Return a number for each label of each pair of texts."""
+
+
 @contextmanager
 def stance_model(reference: str) -> Iterator[Predict]:
     """Give what says the stance of an argument to a belief, for one request at a time."""
     with ModelLoader(mode="fast", workers=default_workers(), cache=cache_folder()) as models:
         if reference.startswith("openai:"):
             yield partial(_asked, models.load(reference, Chat))
+        elif models.task(reference) == "labels":
+            classifier = models.load(reference, StanceClassifier)
+            if sorted(classifier.labels) != sorted(STANCES):
+                told = f"labels {', '.join(classifier.labels)}; support and counter are needed"
+                raise ModelError(f"{reference}: {told}")
+            yield partial(_labelled, classifier)
         else:
             yield partial(_predicted, models.load(reference, GraphPredictor))
 
@@ -292,11 +311,16 @@ def stance_model(reference: str) -> Iterator[Predict]:
 @contextmanager
 def with_model(study: Study) -> Iterator[Study]:
     """Give a study with the model that its writers try to fool, if its template has one."""
-    if "model" not in study.template.options:
+    fooled = (task.stage == WRITE and "stance" in fields(task.content) for task in study.tasks())
+    if "model" not in study.template.options or not any(fooled):
         yield study
         return
     with stance_model(study.settings.model or SHIPPED) as predict:
         yield Study(study.database, study.template, study.settings, predict)
+
+
+def _labelled(classifier: StanceClassifier, belief: str, argument: str) -> str:
+    return classifier.labels[int(np.argmax(classifier.logits([(belief, argument)])[0]))]
 
 
 def _predicted(predictor: GraphPredictor, belief: str, argument: str) -> str:

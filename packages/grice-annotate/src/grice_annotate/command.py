@@ -241,5 +241,8 @@ def export(
         if as_ == "card":
             write_text(data_card(study), output)
         else:
-            write_rows(records(study), output)
+            rows = list(records(study))
+            write_rows(filter(None, rows), output)
+            if left := rows.count({}):
+                note(f"{plural(left, 'pair')} left out: no majority of all judges for a stance")
     return DONE

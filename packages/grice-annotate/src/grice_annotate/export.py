@@ -85,7 +85,7 @@ def progress_of(study: Study, tasks: Sequence[Task], answers: Sequence[Answer]) 
 
 
 def records(study: Study) -> Iterator[dict[str, Json]]:
-    """Yield a record for each item that was answered, as its template writes it."""
+    """Yield the records of each item that was answered; empty ones for what is left out."""
     tasks = study.tasks()
     values = _values(study, tasks)
     items: dict[int, list[Judged]] = {}
@@ -96,7 +96,7 @@ def records(study: Study) -> Iterator[dict[str, Json]]:
             items.setdefault(first[task.id], []).append(Judged(task, values[task.id]))
     for task in tasks:
         if task.id in items:
-            yield study.template.record(items[task.id])
+            yield from study.template.record(items[task.id])
 
 
 def _values(study: Study, tasks: Sequence[Task]) -> dict[int, dict[str, Json]]:

@@ -69,7 +69,8 @@ class Template(NamedTuple):
         read: Gives the tasks of files in order; raises InputError for a file that does not fit,
             RecordError for such a record.
         answer: Gives the answer of a submitted page; raises AnswerError for one that is not taken.
-        record: Gives what is written of an item: its first task, and those that followed.
+        record: Gives what is written of an item: its first task, and those that followed; an empty
+            record for what is left out.
         columns: Gives what agreement is measured of.
         options: Fields of the settings that not all templates read.
         page: Gives what the page shows beside task and settings.
@@ -85,7 +86,7 @@ class Template(NamedTuple):
     about: str
     read: Callable[[Sequence[str], Settings], Iterable[Task]]
     answer: Callable[[Submitted], Json]
-    record: Callable[[Sequence[Judged]], dict[str, Json]]
+    record: Callable[[Sequence[Judged]], Iterable[dict[str, Json]]]
     columns: Callable[[Sequence[Task], Sequence[Answer]], Sequence[Column]] = lambda *_: ()
     options: frozenset[str] = frozenset()
     page: Callable[[Page], dict[str, Any]] = lambda _: {}
@@ -94,6 +95,11 @@ class Template(NamedTuple):
     follow: Callable[[Task, Sequence[Answer], Settings], Followed] = lambda *_: Followed()
     chance: Callable[[Task], float] = lambda _: 0.0
     propose: Callable[[Mapping[str, Score], Settings], Json] | None = None
+
+
+def fields(value: Json) -> dict[str, Json]:
+    """Return the fields of an answer; none of one without fields."""
+    return value if isinstance(value, dict) else {}
 
 
 def is_right(template: Template, task: Task, value: Json) -> bool:

@@ -81,14 +81,14 @@ def _answer(submitted: Submitted) -> Json:
     return numbers.index(choice)
 
 
-def _record(item: Sequence[Judged]) -> dict[str, Json]:
-    """Return the question with the option of each judge; ``label`` is the share of right ones."""
+def _record(item: Sequence[Judged]) -> Iterator[dict[str, Json]]:
+    """Yield the question with the option of each judge; ``label`` is the share of right ones."""
     task, values = item[0]
     right = [value == task.expected for value in values.values()]
     label = None if task.expected is None else sum(right) / len(right)
     said: dict[str, Json] = {"answer": task.expected, "answers": dict(values), "label": label}
     asked: dict[str, Json] = msgspec.to_builtins(task.content)
-    return {"id": task.key, **asked, **said}
+    yield {"id": task.key, **asked, **said}
 
 
 TEMPLATE = Template(

@@ -191,8 +191,8 @@ def _follow(task: Task, answers: Sequence[Answer], settings: Settings) -> Follow
     return Followed(tasks=(_task(written, VERIFY, settings.judges),))
 
 
-def _record(item: Sequence[Judged]) -> dict[str, Json]:
-    """Return belief, argument, stance and the last graph, with what verifiers said of each."""
+def _record(item: Sequence[Judged]) -> Iterator[dict[str, Json]]:
+    """Yield belief, argument, stance and the last graph, with what verifiers said of each."""
     content = _content(item[0].task)
     rounds: list[dict[str, Json]] = []
     for task, values in item:
@@ -204,7 +204,7 @@ def _record(item: Sequence[Judged]) -> dict[str, Json]:
             name, graph = next(iter(values.items()))
             rounds.append({"graph": graph, "annotator": name})
     last = rounds[-1]
-    return {
+    yield {
         "id": content.id,
         "belief": content.belief,
         "argument": content.argument,

@@ -11,7 +11,7 @@ from grice_annotate.templates._replies import instructed, reply_record, reply_ta
 from grice_annotate.templates._template import Column, Judged, Submitted, Template
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from grice.data import Json
     from grice_annotate.records import Answer, Settings, Task
@@ -70,13 +70,13 @@ def _marked(value: Json) -> list[str]:
     return [issue for issue in value if isinstance(issue, str)] if isinstance(value, list) else []
 
 
-def _record(item: Sequence[Judged]) -> dict[str, Json]:
+def _record(item: Sequence[Judged]) -> Iterator[dict[str, Json]]:
     task, values = item[0]
     marked = [_marked(value) for value in values.values()]
     marks = {issue: sum(issue in issues for issues in marked) for issue in ISSUES}
     sound = [int(not issues) for issues in marked]
     settled = task.adjudicated
-    return reply_record(
+    yield reply_record(
         task,
         {
             "issues": dict(values),

@@ -93,7 +93,7 @@ def _columns(_: Sequence[Task], answers: Sequence[Answer]) -> list[Column]:
     return [Column("better reply", "nominal", values)]
 
 
-def _record(item: Sequence[Judged]) -> dict[str, Json]:
+def _record(item: Sequence[Judged]) -> Iterator[dict[str, Json]]:
     task, values = item[0]
     pair = msgspec.convert(task.content, _Pair)
     choices = {name: _choice(value) for name, value in values.items()}
@@ -102,7 +102,7 @@ def _record(item: Sequence[Judged]) -> dict[str, Json]:
     chosen, rejected = (
         (pair.second, pair.first) if better == "second" else (pair.first, pair.second)
     )
-    return {
+    yield {
         **pair.meta,
         "id": task.key,
         "conversation": pair.conversation,

@@ -11,7 +11,7 @@ from grice_annotate.templates._replies import instructed, reply_record, reply_ta
 from grice_annotate.templates._template import Column, Judged, Page, Submitted, Template
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from grice.data import Json, Score
     from grice_annotate.records import Answer, Settings, Task
@@ -80,14 +80,14 @@ def _columns(_: Sequence[Task], answers: Sequence[Answer]) -> list[Column]:
     return [Column(aspect, "interval", values) for aspect, values in aspects.items()]
 
 
-def _record(item: Sequence[Judged]) -> dict[str, Json]:
+def _record(item: Sequence[Judged]) -> Iterator[dict[str, Json]]:
     task, values = item[0]
     given = [value for value in values.values() if isinstance(value, dict)]
     aspects = list(dict.fromkeys(aspect for value in given for aspect in value))
     ratings = {aspect: [value[aspect] for value in given] for aspect in aspects}
     settled = task.adjudicated if isinstance(task.adjudicated, dict) else None
     means = [_number(value) or 0.0 for value in ([settled] if settled else given)]
-    return reply_record(
+    yield reply_record(
         task,
         {
             "ratings": ratings[aspects[0]] if len(aspects) == 1 else dict(ratings),

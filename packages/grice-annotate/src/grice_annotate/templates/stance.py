@@ -1,8 +1,9 @@
 """Stance pairs with the model in the loop (HAMLET, as ExplaGraphs collects beliefs and arguments).
 
 A writer is given a topic and a stance, and tries to write a belief and an argument of that stance
-that the model takes for the other one; after so many tries the last pair is taken as it is. Others
-say the stance, and the majority is kept.
+that the model takes for the other one; after so many tries the last pair is taken as it is. For a
+topic without a stance (before HAMLET) they write a belief, an argument that supports it and one
+that counters it, without a model. Others say the stance, and the majority is kept.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import msgspec
 
 from grice.errors import plural
 from grice_annotate.records import AnswerError, Task
-from grice_annotate.templates._template import Followed, Judged, Page, Submitted, Template
+from grice_annotate.templates._template import Followed, Judged, Page, Submitted, Template, fields
 from grice_annotate.templates._verdicts import majority, verdicts
 from grice_tasks.lines import read_rows
 
@@ -31,31 +32,54 @@ LONGEST = 500
 """Characters of a belief or an argument."""
 
 
-class _Topic(msgspec.Struct, frozen=True):
-    """Content of a writing task."""
+class _Row(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A topic to write of, for one stance or both, or a pair to check."""
 
     id: str
-    topic: str
-    stance: str
+    topic: str = ""
+    stance: str | None = None
+    belief: str = ""
+    argument: str = ""
 
     def __post_init__(self) -> None:
-        if self.stance not in STANCES[:2]:
+        if self.stance not in (None, *STANCES[:2]):
             raise ValueError("stance is support or counter")
+        if not (self.topic or (self.belief and self.argument)):
+            raise ValueError("expected a topic, or a belief and an argument")
 
 
-class _Pair(msgspec.Struct, frozen=True):
-    """Content of a verification task."""
-
-    id: str
-    belief: str
-    argument: str
-
-
-def _read(files: Sequence[str], _: Settings) -> Iterator[Task]:
+def _read(files: Sequence[str], settings: Settings) -> Iterator[Task]:
     for file in files:
-        for _line, topic in read_rows(Path(file), _Topic):
-            content = msgspec.to_builtins(topic)
-            yield Task(key=topic.id, group=topic.id, content=content, stage=WRITE, judges=1)
+        for _line, row in read_rows(Path(file), _Row):
+            if row.belief:
+                yield _check(row, row.id, settings.judges)
+                continue
+            content = msgspec.to_builtins(row)
+            yield Task(key=row.id, group=row.id, content=content, stage=WRITE, judges=1)
+
+
+def _check(pair: _Row, group: str, judges: int = 0, writers: tuple[int, ...] = ()) -> Task:
+    """Return the check of a pair by judges, who are not told the stance."""
+    return Task(
+        key=f"{pair.id}:check",
+        group=group,
+        content={"id": pair.id, "belief": pair.belief, "argument": pair.argument},
+        stage=CHECK,
+        judges=judges,
+        expected=pair.stance,
+        excluded=writers,
+    )
+
+
+def _pairs(topic: _Row, value: Json) -> list[_Row]:
+    """Return the pairs of a written answer: the one that was asked for, or one of each stance."""
+    written = {name: str(text) for name, text in fields(value).items()}
+    belief = written["belief"]
+    if topic.stance:
+        return [_Row(topic.id, topic.topic, topic.stance, belief, written["argument"])]
+    return [
+        _Row(f"{topic.id}:{each}", topic.topic, each, belief, written[each]) for each in STANCES[:2]
+    ]
 
 
 def _page(page: Page) -> dict[str, Any]:
@@ -76,16 +100,18 @@ def _answer(submitted: Submitted) -> Json:
         if stance not in STANCES:
             raise AnswerError("say which stance the argument takes to the belief")
         return stance
-    belief, argument = (
-        " ".join(form.get(name, [""])[0].split()) for name in ("belief", "argument")
-    )
-    if not belief or not argument or max(len(belief), len(argument)) > LONGEST:
-        raise AnswerError(f"write a belief and an argument, each of at most {LONGEST} characters")
-    tried: dict[str, Json] = {"belief": belief, "argument": argument, "predicted": None}
+    asked = msgspec.convert(page.task.content, _Row).stance
+    names = ("belief", "argument") if asked else ("belief", *STANCES[:2])
+    texts: dict[str, Json] = {name: " ".join(form.get(name, [""])[0].split()) for name in names}
+    if not all(0 < len(str(text)) <= LONGEST for text in texts.values()):
+        raise AnswerError(f"write {', '.join(names)}: each has 1 to {LONGEST} characters")
+    if asked is None:
+        return texts
+    tried = {**texts, "predicted": None}
     tries = page.attempt(tried) if page.attempt else [tried]
     last = tries[-1]
     predicted, left = last["predicted"], page.settings.tries - len(tries)
-    fooled = predicted not in (None, msgspec.convert(page.task.content, _Topic).stance)
+    fooled = predicted not in (None, asked)
     if predicted is not None and not fooled and left > 0:
         raise AnswerError(
             f"The model was right: it says {predicted}. Change the pair; you have "
@@ -100,44 +126,44 @@ def _answer(submitted: Submitted) -> Json:
 
 
 def _follow(task: Task, answers: Sequence[Answer], settings: Settings) -> Followed:
-    """Return the check of a written pair by others than its writer."""
+    """Return the check of each written pair by others than its writer."""
     if task.stage == CHECK:
         return Followed()
-    answer = answers[-1]
-    written = answer.value if isinstance(answer.value, dict) else {}
-    pair = _Pair(task.key, str(written.get("belief")), str(written.get("argument")))
-    checked = Task(
-        key=f"{task.key}:check",
-        group=task.group,
-        content=msgspec.to_builtins(pair),
-        stage=CHECK,
-        judges=settings.judges,
-        excluded=(answer.judge,),
+    answer, topic = answers[-1], msgspec.convert(task.content, _Row)
+    pairs = _pairs(topic, answer.value)
+    return Followed(
+        tasks=tuple(_check(pair, task.group, settings.judges, (answer.judge,)) for pair in pairs)
     )
-    return Followed(tasks=(checked,))
 
 
-def _record(item: Sequence[Judged]) -> dict[str, Json]:
-    """Return the pair with the stance that was asked for and the one that most people see."""
-    topic = msgspec.convert(item[0].task.content, _Topic)
-    name, value = next(iter(item[0].values.items()))
-    written = value if isinstance(value, dict) else {}
-    stances = dict(item[1].values) if len(item) > 1 else {}
-    agreed = majority([str(stance) for stance in stances.values()])
-    return {
-        "id": topic.id,
-        "topic": topic.topic,
-        **written,
-        "stance": agreed,
-        "asked": topic.stance,
-        "annotator": name,
-        "stances": dict(stances),
-    }
+def _record(item: Sequence[Judged]) -> Iterator[dict[str, Json]]:
+    """Yield each pair whose judges agree on a stance, as a line of training data.
+
+    A pair that most take for neutral is left out, as in the paper, and one without a majority.
+    """
+    first, values = item[0]
+    checks = {judged.task.key: judged for judged in item if judged.task.stage == CHECK}
+    pairs = [msgspec.convert(first.content, _Row)]
+    written: dict[str, Json] = {}
+    if first.stage == WRITE:
+        name, value = next(iter(values.items()))
+        pairs = _pairs(pairs[0], value)
+        said = {key: each for key, each in fields(value).items() if key not in STANCES}
+        written = {"topic": pairs[0].topic, "annotator": name, **said}
+    for pair in pairs:
+        task, stances = checks.get(f"{pair.id}:check") or Judged(first, {})
+        agreed = task.adjudicated or majority([str(stance) for stance in stances.values()])
+        if agreed not in STANCES[:2] or len(stances) < task.judges:
+            yield {}
+            continue
+        texts = {"id": pair.id, "belief": pair.belief, "argument": pair.argument}
+        votes: dict[str, Json] = {"asked": task.expected, "stances": dict(stances)}
+        yield {**written, **texts, "stance": agreed, **votes}
 
 
 TEMPLATE = Template(
     name="stance",
-    about="write beliefs and arguments that a model gets wrong; others check the stance",
+    about="write beliefs and arguments, perhaps to fool a model; others check the stance",
     read=_read,
     answer=_answer,
     record=_record,

@@ -184,8 +184,8 @@ def _columns(tasks: Sequence[Task], answers: Sequence[Answer]) -> list[Column]:
     return [Column("valid", "nominal", valid), Column("explicit", "nominal", kinds)]
 
 
-def _record(item: Sequence[Judged]) -> dict[str, Json]:
-    """Return the dialogue in CIDER's form with its valid triplets, and every verdict beside."""
+def _record(item: Sequence[Judged]) -> Iterator[dict[str, Json]]:
+    """Yield the dialogue in CIDER's form with its valid triplets, and every verdict beside."""
     dialogue = msgspec.convert(item[0].task.content, _Dialogue)
     triplets, verdicts = [], []
     for task, values in item[1:]:
@@ -204,7 +204,7 @@ def _record(item: Sequence[Judged]) -> dict[str, Json]:
             triplets.append(_triplet(claim))
     whole = Dialogue(dialogue.id, "", None, dialogue.text, tuple(triplets))
     record: dict[str, Json] = msgspec.json.decode(dump_dialogue(whole))
-    return {**record, "annotators": list(item[0].values), "validated": list(verdicts)}
+    yield {**record, "annotators": list(item[0].values), "validated": list(verdicts)}
 
 
 def _majority(votes: Sequence[_Validity], task: Task) -> bool:

@@ -13,7 +13,15 @@ from grice.data import TripleEvidence
 from grice.errors import InputError, did_you_mean
 from grice_annotate.records import AnswerError, Task
 from grice_annotate.templates._replies import reply_record, reply_tasks
-from grice_annotate.templates._template import Column, Followed, Judged, Page, Submitted, Template
+from grice_annotate.templates._template import (
+    Column,
+    Followed,
+    Judged,
+    Page,
+    Submitted,
+    Template,
+    fields,
+)
 from grice_annotate.templates._verdicts import majority, verdicts
 
 if TYPE_CHECKING:
@@ -68,8 +76,8 @@ def _read(files: Sequence[str], settings: Settings) -> Iterator[Task]:
 
 def _page(page: Page) -> dict[str, Any]:
     words = {name: RELATIONS[name] for name in relations_of(page.settings)}
-    fields = {"rows": range(ROWS), "scopes": SCOPES, "longest": LONGEST}
-    return {"relations": words, "verdicts": VERDICTS, **fields}
+    form = {"rows": range(ROWS), "scopes": SCOPES, "longest": LONGEST}
+    return {"relations": words, "verdicts": VERDICTS, **form}
 
 
 def _answer(submitted: Submitted) -> Json:
@@ -129,7 +137,7 @@ def _follow(task: Task, answers: Sequence[Answer], _: Settings) -> Followed:
         Task(
             key=f"{task.key}:{number}",
             group=task.group,
-            content={**_fields(task.content), "claim": claim},
+            content={**fields(task.content), "claim": claim},
             stage=VALIDATE,
             judges=VALIDATORS,
             excluded=tuple(answer.judge for answer in answers),
@@ -146,38 +154,34 @@ def _columns(tasks: Sequence[Task], answers: Sequence[Answer]) -> list[Column]:
         (each.task, each.judge): {row["relation"] for row in _written(each.value)}
         for each in written
     }
-    asked = [name for name in RELATIONS if any(name in _fields(each.value) for each in written)]
+    asked = [name for name in RELATIONS if any(name in fields(each.value) for each in written)]
     return [
         Column(name, "nominal", {place: str(name in found) for place, found in seen.items()})
         for name in asked
     ] + verdicts("verdict", VALIDATE, tasks, answers)
 
 
-def _fields(value: Json) -> Mapping[str, Json]:
-    return value if isinstance(value, dict) else {}
-
-
 def _written(value: Json) -> list[dict[str, Json]]:
     """Return the tuples of an answer, each with its relation."""
     return [
         {"relation": name, **row}
-        for name, rows in _fields(value).items()
+        for name, rows in fields(value).items()
         for row in (rows if isinstance(rows, list) else ())
         if isinstance(row, dict)
     ]
 
 
-def _record(item: Sequence[Judged]) -> dict[str, Json]:
-    """Return the reply with its tuples; ``valid`` is None before three others have said."""
+def _record(item: Sequence[Judged]) -> Iterator[dict[str, Json]]:
+    """Yield the reply with its tuples; ``valid`` is None before three others have said."""
     task, values = item[0]
-    claims = ((_fields(claim.content)["claim"], votes) for claim, votes in item[1:])
-    said = {tuple(_fields(claim).values()): _valid(votes) for claim, votes in claims}
+    claims = ((fields(claim.content)["claim"], votes) for claim, votes in item[1:])
+    said = {tuple(fields(claim).values()): _valid(votes) for claim, votes in claims}
     tuples: list[Json] = [
         {"annotator": name, **row, "valid": said.get(tuple(row.values()))}
         for name, value in values.items()
         for row in _written(value)
     ]
-    return reply_record(task, {"tuples": tuples})
+    yield reply_record(task, {"tuples": tuples})
 
 
 def _valid(votes: Mapping[str, Json]) -> bool | None:

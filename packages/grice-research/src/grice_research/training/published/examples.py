@@ -216,16 +216,16 @@ def by_topic(examples: Sequence[TrainingExample]) -> list[TrainingExample]:
 
 
 def _stances(path: Path, *, explained: bool) -> Iterator[TrainingExample]:
-    for sample, stance, graph in _explagraphs(path):
+    for sample, stance, graph in _explagraphs(path, graphs=int(explained)):
         texts = stance_input(sample.belief, sample.argument, graph if explained else None)
         yield TrainingExample(texts[0], stance, sample.belief, options=texts[1:])
 
 
-def _explagraphs(path: Path) -> Iterator[tuple[Any, explagraphs.Stance, Graph]]:
+def _explagraphs(path: Path, graphs: int = 1) -> Iterator[tuple[Any, explagraphs.Stance, Graph]]:
     for sample in explagraphs.read_samples(path):
-        if sample.stance is None or not sample.graphs:
-            raise InputError(f"{path}: sample {sample.id!r} needs a stance and a graph")
-        yield sample, sample.stance, read_graph(sample.graphs[0]).graph
+        if sample.stance is None or len(sample.graphs) < graphs:
+            raise InputError(f"{path}: {sample.id!r} needs a stance{' and a graph' * graphs}")
+        yield sample, sample.stance, read_graph("".join(sample.graphs[:1])).graph
 
 
 class _Rounds(msgspec.Struct):
