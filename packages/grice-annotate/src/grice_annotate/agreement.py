@@ -224,9 +224,8 @@ def _width(column: Column) -> float:
 
 def _spread(values: Sequence[float | str], width: float) -> float:
     """Return the mean difference of two judges, as a part of the largest there is."""
-    if width:
-        numbers = np.array([float(value) for value in values])
-        gaps = np.abs(numbers[:, None] - numbers[None, :])
-        return float(gaps.sum() / (len(values) * (len(values) - 1)) / width)
-    pairs = list(combinations(values, 2))
-    return sum(first != second for first, second in pairs) / len(pairs)
+    gaps = [
+        abs(float(first) - float(second)) / width if width else float(first != second)
+        for first, second in combinations(values, 2)
+    ]
+    return sum(gaps) / len(gaps)

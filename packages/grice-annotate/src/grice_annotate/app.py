@@ -173,7 +173,8 @@ def _submit(study: Study, views: Views, judge: Judge, _: HTTPRequest, form: Form
     except AnswerError as error:
         given = study.given(judge, given.task.id) or given  # with what was tried now
         return HTMLResponse(views.task(given, form=form, problem=str(error)), 422)
-    return RedirectResponse(f"/j/{judge.token}", 303)
+    told = f"?task={given.task.id}" if given.task.quiz else ""
+    return RedirectResponse(f"/j/{judge.token}{told}", 303)
 
 
 def _given(study: Study, judge: Judge, form: Form) -> tuple[Given, bool]:

@@ -2,28 +2,66 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from itertools import groupby
+from math import ceil
+from statistics import fmean
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import msgspec
 import sqlalchemy as sa
 
 from grice_annotate.database import (
     CHECKED,
     FREE,
     FREE_CHECK,
+    FREE_TO_ALL,
     IS_OPEN,
+    ITEMS,
     OPEN_TASK,
+    REFINEMENTS,
     SINCE,
+    UNVERIFIED,
+    answer_of,
     assignments,
     studies,
+    task_of,
     tasks,
 )
+from grice_annotate.templates._template import is_right, verdicts_on
 
 if TYPE_CHECKING:
     from grice_annotate.records import Judge, Settings
+    from grice_annotate.templates import Template
+
+IN_QUIZ = -1
+"""Block of the answers of the quiz, which no attention check sets aside."""
+
+
+class Quiz(NamedTuple):
+    """The next item of a judge, or the right answers and the items of a level that was failed."""
+
+    item: int | None = None
+    failed: tuple[int, int] | None = None
+
+
+def quiz_of(connection: sa.Connection, judge: int, template: Template, mark: float) -> Quiz:
+    """Return how a judge stands in the quiz, level by level."""
+    rows = connection.execute(ITEMS, {"judge": judge})
+    for _, level in groupby(rows, key=lambda row: row.cluster):
+        items = list(level)
+        for row in items:
+            if row.answer is None:
+                return Quiz(item=row.id)
+        right = sum(
+            is_right(template, task_of(row), msgspec.json.decode(row.answer)) for row in items
+        )
+        if right < mark * len(items):
+            return Quiz(failed=(right, len(items)))
+    return Quiz()
 
 
 def next_task(
-    connection: sa.Connection, judge: Judge, settings: Settings, now: float
+    connection: sa.Connection, judge: Judge, template: Template, settings: Settings, now: float
 ) -> sa.Row[Any] | None:
     """Return the row of the task that a judge has before them, or of a new one; None if none.
 
@@ -34,11 +72,17 @@ def next_task(
         return row
     if connection.scalar(sa.select(studies.c.paused)):
         return None
+    quiz = quiz_of(connection, judge.id, template, settings.mark)
+    if quiz.failed:
+        return None
     checked, since = _checks(connection, judge.id)
-    number = None
-    if settings.check_every and since >= settings.check_every:
+    number = quiz.item
+    if number is None and settings.check_every and since >= settings.check_every:
         number = connection.scalar(FREE_CHECK, {"judge": judge.id})
-    number = number or connection.scalar(FREE, {"judge": judge.id})
+    if number is None:
+        number = connection.scalar(FREE_TO_ALL, {"judge": judge.id})
+    if number is None:
+        number = _refinement(connection, judge.id, template, settings.refiners)
     if number is None:
         return None
     chosen = connection.execute(sa.select(tasks).where(tasks.c.id == number)).one()
@@ -46,7 +90,7 @@ def next_task(
     given = {
         "state": "open",
         "given": now,
-        "block": checked,
+        "block": checked if quiz.item is None else IN_QUIZ,
         "proposed": judge.proposals and chosen.proposal is not None,
     }
     # It may be one that this judge was given and did not answer in time; what was tried counts.
@@ -55,6 +99,29 @@ def next_task(
         connection.execute(assignments.insert().values(**of, **given))
     connection.execute(tasks.update().where(tasks.c.id == number).values(taken=tasks.c.taken + 1))
     return open_task(connection, judge.id)
+
+
+def _refinement(
+    connection: sa.Connection, judge: int, template: Template, refiners: float | None
+) -> int | None:
+    """Return what a judge is to refine: one of the best writers, once all graphs are verified.
+
+    Writers of the graph itself are left out; where nobody else has written, anybody refines it.
+    """
+    if refiners is None:
+        return connection.scalar(FREE, {"judge": judge})
+    if connection.scalar(UNVERIFIED):
+        return None
+    given = sa.select(assignments).where(assignments.c.state == "answered")
+    answers = map(answer_of, connection.execute(given))
+    verdicts = verdicts_on(template, map(task_of, connection.execute(sa.select(tasks))), answers)
+    ranked = sorted(verdicts, key=lambda each: (-fmean(verdicts[each]), -len(verdicts[each]), each))
+    count = ceil(refiners if refiners >= 1 else refiners * len(ranked))
+    for row in connection.execute(REFINEMENTS, {"judge": judge}):
+        others = [each for each in ranked if each not in row.content["writers"]]
+        if judge in others[:count] or not others:
+            return int(row.id)
+    return None
 
 
 def return_late(connection: sa.Connection, before: float) -> None:

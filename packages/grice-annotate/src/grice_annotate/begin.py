@@ -9,26 +9,28 @@ from contextlib import closing, contextmanager
 from functools import partial
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import msgspec
 import numpy as np
 import sqlalchemy as sa
 from msgspec.structs import replace
 
-from grice.errors import InputError, ModelError, did_you_mean, os_reason
+from grice.data import Json
+from grice.errors import InputError, ModelError, RecordError, did_you_mean, os_reason, plural
 from grice.evaluation.ranking import rank
 from grice.evaluation.scores import read_scores
 from grice.files import cache_folder
 from grice.models.loader import ModelLoader, default_workers
 from grice.models.protocols import Chat, ChatRequest, Message, Unanswered
 from grice_annotate.database import Database, metadata, studies, task_row, tasks
-from grice_annotate.records import Settings
+from grice_annotate.records import QUIZ, Settings
 from grice_annotate.study import OWNER, Study
 from grice_annotate.templates import find_templates
-from grice_annotate.templates._template import fields
+from grice_annotate.templates._template import fields, is_right
 from grice_annotate.templates.stance import WRITE
 from grice_tasks.explagraphs.samples import STANCES, GraphPredictor
+from grice_tasks.lines import read_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -93,20 +95,21 @@ STEPS = 20
 
 
 class Source(NamedTuple):
-    """The files of a study, scores that order its tasks or propose answers, and other files."""
+    """The files of a study, scores that order its tasks or propose answers, others, and a quiz."""
 
     files: Sequence[str]
     scores: str | None = None
     propose: Sequence[str] = ()
     top: int = 100
     more: Sequence[str] = ()
+    quiz: Sequence[str] = ()
 
     def hashes(self) -> dict[str, str]:
         """Return the sha256 of all files by their names; of a folder, that of all its files."""
         digests = {}
         try:
             scores = [self.scores] if self.scores else []
-            for path in map(Path, [*self.files, *scores, *self.more]):
+            for path in map(Path, [*self.files, *scores, *self.more, *self.quiz]):
                 digest = hashlib.sha256()
                 for part in sorted(path.iterdir()) if path.is_dir() else [path]:
                     digest.update(part.read_bytes())
@@ -139,6 +142,10 @@ def settings_of(given: Mapping[str, object], scale: tuple[float, float] = (1, 5)
         raise InputError(f"--judges {settings.judges}: at most {JUDGES:,} of each item")
     if not 0 < settings.minutes < inf:
         raise InputError(f"--minutes {settings.minutes:g}: a time above 0, and finite")
+    if settings.refiners is not None and not 0 < settings.refiners < inf:
+        raise InputError(f"--refiners {settings.refiners:g}: a number or a share above 0")
+    if not 0 <= settings.mark <= 1:
+        raise InputError(f"--pass {settings.mark:g}: a share from 0 to 1")
     if settings.check_every < 0:
         raise InputError(f"--check-every {settings.check_every}: 0 is none, and no less")
     if len(set(settings.aspects)) < len(settings.aspects):
@@ -149,19 +156,48 @@ def settings_of(given: Mapping[str, object], scale: tuple[float, float] = (1, 5)
 
 
 def tasks_of(source: Source, template: Template, settings: Settings) -> list[Task]:
-    """Return the tasks of a new study in the order of its input, or of review."""
+    """Return the tasks of a new study in the order of its input, or of review; a quiz first."""
     tasks = list(template.read(source.files, settings))
     if source.scores is None:
+        if settings.order == "review" or source.propose:
+            raise InputError("--order review and --propose go by scores; name them by --scores")
+    else:
         if settings.order == "review":
-            raise InputError("--order review goes by scores; name them by --scores OUT.jsonl")
+            tasks = reviewed(tasks, source.scores, top=source.top)
         if source.propose:
-            raise InputError("--propose goes by scores; name them by --scores OUT.jsonl")
-        return tasks
-    if settings.order == "review":
-        tasks = reviewed(tasks, source.scores, top=source.top)
-    if source.propose:
-        tasks = with_proposals(tasks, template, settings, source.scores, source.propose)
-    return tasks
+            tasks = with_proposals(tasks, template, settings, source.scores, source.propose)
+    return [*quiz_tasks(source, template, settings), *tasks]
+
+
+class _Key(msgspec.Struct):
+    """Right answer of an item of a quiz, in the form of the template, and the reason."""
+
+    expected: Json = None
+    why: str = ""
+
+
+def quiz_tasks(source: Source, template: Template, settings: Settings) -> Iterator[Task]:
+    """Yield the items of a quiz; each file is a level."""
+    for level, file in enumerate(source.quiz, 1):
+        keys = list(read_rows(Path(file), _Key))
+        items = list(template.read([file], replace(settings, predictions=file)))
+        if len(items) != len(keys):
+            problem = f"{plural(len(items), 'item')} on {plural(len(keys), 'line')}"
+            raise InputError(f"{file}: {problem}; each line of a quiz is one item")
+        for (line, key), item in zip(keys, items, strict=True):
+            task = replace(
+                item,
+                key=f"{QUIZ}{level}:{line}",
+                group=f"{QUIZ}{level}",
+                content={**fields(item.content), "meta": {}, "why": key.why},
+                judges=0,
+                expected=item.expected if key.expected is None else key.expected,
+                proposal=None,
+            )
+            if not is_right(template, task, task.expected):
+                problem = f"expected the right answer, as a record of {template.name} has it"
+                raise RecordError(problem, file=file, line=line, field="expected")
+            yield task
 
 
 def begin(
@@ -171,7 +207,9 @@ def begin(
     fresh: Sequence[Task],
     source: Mapping[str, str],
 ) -> Study:
-    """Return a new study of tasks."""
+    """Return a new study of tasks, and of those of a quiz."""
+    quiz = [task for task in fresh if task.quiz]
+    fresh = [task for task in fresh if not task.quiz]
     if not fresh:
         raise InputError("there is nothing to ask: no item of the input fits the template")
     places = list(range(len(fresh)))
@@ -184,7 +222,8 @@ def begin(
     study = Study(database, template, settings)
     with database.writing() as connection:  # a study is there as a whole, with its owner, or not
         metadata.create_all(connection)
-        for place, task in [*ordered, *((len(fresh) + i, task) for i, task in enumerate(checks))]:
+        placed = [*ordered, *enumerate(checks, len(fresh)), *enumerate(quiz, -len(quiz))]
+        for place, task in placed:
             connection.execute(tasks.insert().values(place=float(place), **task_row(task)))
         connection.execute(
             studies.insert().values(
@@ -282,16 +321,6 @@ class _Stance(msgspec.Struct):
     stance: Literal["support", "counter"]
 
 
-@runtime_checkable
-class StanceClassifier(Protocol):
-    """A trained classifier of a belief and an argument."""
-
-    labels: Sequence[str]
-
-    def logits(self, texts: Sequence[tuple[str, str]]) -> Sequence[Sequence[float]]:
-        """Return a number for each label of each pair of texts."""
-
-
 @contextmanager
 def stance_model(reference: str) -> Iterator[Predict]:
     """Give what says the stance of an argument to a belief, for one request at a time."""
@@ -299,7 +328,7 @@ def stance_model(reference: str) -> Iterator[Predict]:
         if reference.startswith("openai:"):
             yield partial(_asked, models.load(reference, Chat))
         elif models.task(reference) == "labels":
-            classifier = models.load(reference, StanceClassifier)
+            classifier: Any = models.load(reference)
             if sorted(classifier.labels) != sorted(STANCES):
                 told = f"labels {', '.join(classifier.labels)}; support and counter are needed"
                 raise ModelError(f"{reference}: {told}")
@@ -319,8 +348,8 @@ def with_model(study: Study) -> Iterator[Study]:
         yield Study(study.database, study.template, study.settings, predict)
 
 
-def _labelled(classifier: StanceClassifier, belief: str, argument: str) -> str:
-    return classifier.labels[int(np.argmax(classifier.logits([(belief, argument)])[0]))]
+def _labelled(classifier: Any, belief: str, argument: str) -> str:  # noqa: ANN401
+    return str(classifier.labels[int(np.argmax(classifier.logits([(belief, argument)])[0]))])
 
 
 def _predicted(predictor: GraphPredictor, belief: str, argument: str) -> str:

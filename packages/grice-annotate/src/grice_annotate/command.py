@@ -29,6 +29,7 @@ OF_TEMPLATES = {
     "model": "model",
     "tries": "model",
     "predictions": "predictions",
+    "refiners": "refiners",
 }
 """Options that only some templates have, by their name there."""
 
@@ -62,12 +63,15 @@ def _begin(
     judges: Count = 3,
     judge_: Sequence[str] = (),
     guideline: Path | None = None,
+    quiz: Sequence[str] = (),
+    pass_: float = 0.8,
     aspect: Sequence[str] = (),
     scale: Scale = (1.0, 5.0),
     relation: Sequence[str] = (),
     model: str | None = None,
     tries: Count = 3,
     predictions: str | None = None,
+    refiners: float | None = None,
     check_every: int = 10,
     minutes: float = 30.0,
     order: Literal["seed", "input", "review"] = "seed",
@@ -88,12 +92,17 @@ def _begin(
         judges (N): judges of each item
         judge_ (NAME): pseudonym of somebody who gets a link; may be repeated
         guideline (FILE): text that judges read before their tasks
+        quiz (KEYED.jsonl): items with a field expected, the right answer, and perhaps why; judges
+            answer them first and are told; may be repeated: each is a level
+        pass_ (SHARE): share of right answers in each level that lets a judge take part
         aspect (NAME): aspect that is rated; may be repeated (default overall)
         relation (NAME): only this relation
         model: default builtin:graphs
         tries (N): tries of a writer
         predictions (FILE): graphs of a system, which judges verify; none is written, and those of
             another stance or a wrong form are left out
+        refiners (N): only the N judges (below 1: this share) most of whose graphs were verified as
+            right refine those of others (default: all judges)
         check_every (N): tasks between two attention checks, 0 for none
         minutes (N): time for a task, which then goes to somebody else
         order: shuffled by the seed, as in the input, or as grice check --rank orders them
@@ -106,7 +115,7 @@ def _begin(
     from grice_annotate.begin import Source, begun_study, guideline_text, settings_of
 
     more = [predictions] if predictions else []
-    source = Source(files, scores, propose, top, more)
+    source = Source(files, scores, propose, top, more, quiz)
     given = {
         "judges": judges,
         "aspects": tuple(aspect) or ("overall",),
@@ -114,8 +123,10 @@ def _begin(
         "model": model,
         "tries": tries,
         "predictions": predictions,
+        "refiners": refiners,
         "guideline": guideline_text(guideline) if guideline else "",
         "check_every": check_every,
+        "mark": pass_,
         "minutes": minutes,
         "order": order,
         "seed": seed,

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 
 from grice.errors import InputError, OutputError
-from grice_annotate.records import Answer, Judge, Task
+from grice_annotate.records import QUIZ, Answer, Judge, Task
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -81,6 +81,7 @@ tasks = sa.Table(
 OF_TASK = ("key", "content", "stage", "judges", "expected", "proposal", "parent")
 """Columns that are fields of a task."""
 IS_LACKING, IS_CHECK = tasks.c.taken < tasks.c.judges, tasks.c.judges == sa.literal_column("0")
+IS_QUIZ = sa.and_(IS_CHECK, tasks.c.cluster.startswith(QUIZ))
 sa.Index("grice_task_lacking", tasks.c.place, sqlite_where=IS_LACKING, postgresql_where=IS_LACKING)
 sa.Index("grice_task_check", tasks.c.place, sqlite_where=IS_CHECK, postgresql_where=IS_CHECK)
 assignments = sa.Table(
@@ -231,14 +232,29 @@ FOLLOWER = sa.select(tasks.c.id).where(tasks.c.parent == _task).limit(1)
 """A task that was made of the answers to another."""
 DONE = _count.select_from(assignments).where(_mine, assignments.c.answer.is_not(None))
 """Number of tasks a judge has answered."""
-CHECKED = _count.select_from(assignments.join(tasks)).where(_done, tasks.c.judges == 0)
+CHECKED = _count.select_from(assignments.join(tasks)).where(_done, IS_CHECK, ~IS_QUIZ)
 """Number of checks a judge has answered."""
 SINCE = _count.select_from(assignments).where(_done, assignments.c.block == sa.bindparam("block"))
 """Number of tasks a judge has answered in a block between checks."""
 FREE = _free(IS_LACKING)
 """The first task that lacks judges and that a judge has not had."""
-FREE_CHECK = _free(IS_CHECK)
+_IS_REFINEMENT = tasks.c.stage == "refine"
+FREE_TO_ALL = _free(IS_LACKING, ~_IS_REFINEMENT)
+"""As FREE, without what only the best writers may refine."""
+REFINEMENTS = sa.select(tasks).where(tasks.c.id.in_(_free(IS_LACKING, _IS_REFINEMENT).limit(None)))
+"""What lacks somebody to refine it and a judge has not had."""
+UNVERIFIED = _count.where(~_IS_REFINEMENT, ~IS_CHECK, ~tasks.c.followed)
+"""Number of tasks, refinements aside, that lack answers."""
+FREE_CHECK = _free(IS_CHECK, ~IS_QUIZ)
 """The first check that a judge has not had."""
+_answered = sa.and_(assignments.c.task == tasks.c.id, _mine)
+ITEMS = (
+    sa.select(tasks, assignments.c.state, assignments.c.answer)
+    .outerjoin_from(tasks, assignments, _answered)
+    .where(IS_QUIZ)
+    .order_by(tasks.c.place)
+)
+"""The items of the quiz in order, with the answers of a judge."""
 
 
 def judge_of(row: sa.Row[Any]) -> Judge:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
+from functools import cache
 from statistics import median
 from typing import TYPE_CHECKING
 
+import jinja2
 import msgspec
 
 from grice.errors import plural
 from grice_annotate.agreement import agreement_of, counting
 from grice_annotate.templates import Judged
-from grice_annotate.templates._template import is_right
+from grice_annotate.templates._template import is_right, verdicts_on
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -30,6 +32,10 @@ class JudgeProgress(msgspec.Struct, frozen=True):
     token: str
     answers: int
     set_aside: int
+    written: int
+    right: int
+    quiz: int
+    quiz_right: int
     checks: int
     passed: int
     seconds: float | None
@@ -53,10 +59,19 @@ def progress_of(study: Study, tasks: Sequence[Task], answers: Sequence[Answer]) 
         if not answer.set_aside and answer.task not in controls:
             counts[answer.task] = counts.get(answer.task, 0) + 1
     asked = [task for task in tasks if task.judges]
+    valid = [answer for answer in answers if not answer.set_aside]
+    written = verdicts_on(study.template, tasks, valid)
     judges = []
     for judge in study.judges():
         mine = [answer for answer in answers if answer.judge == judge.id]
-        checks = [answer for answer in mine if answer.task in controls]
+        checks, quiz = (
+            [
+                is_right(study.template, task, answer.value)
+                for answer in mine
+                if (task := controls.get(answer.task)) and task.quiz == of_quiz
+            ]
+            for of_quiz in (False, True)
+        )
         rated = [answer for answer in mine if answer.task not in controls]
         times = [answer.seconds for answer in rated if answer.seconds is not None]
         if not judge.owner:
@@ -67,11 +82,12 @@ def progress_of(study: Study, tasks: Sequence[Task], answers: Sequence[Answer]) 
                     token=judge.token,
                     answers=sum(not answer.set_aside for answer in rated),
                     set_aside=sum(answer.set_aside for answer in rated),
+                    written=len(written.get(judge.id, [])),
+                    right=sum(written.get(judge.id, [])),
+                    quiz=len(quiz),
+                    quiz_right=sum(quiz),
                     checks=len(checks),
-                    passed=sum(
-                        is_right(study.template, controls[answer.task], answer.value)
-                        for answer in checks
-                    ),
+                    passed=sum(checks),
                     seconds=median(times) if times else None,
                 )
             )
@@ -108,57 +124,37 @@ def _values(study: Study, tasks: Sequence[Task]) -> dict[int, dict[str, Json]]:
     return values
 
 
+@cache
+def pages() -> jinja2.Environment:
+    """Return the templates of pages and cards; every text of a page is escaped."""
+    found = jinja2.Environment(
+        loader=jinja2.PackageLoader("grice_annotate", "pages"),
+        autoescape=jinja2.select_autoescape(["html"]),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    found.filters |= {"cell": _cell, "plural": plural}
+    return found
+
+
 def data_card(study: Study) -> str:
     """Return a card of a study: what was asked, of whom, when, and how well they agree."""
-    settings, tasks, answers = study.settings, study.tasks(), study.answers()
-    progress = progress_of(study, tasks, answers)
+    tasks, answers = study.tasks(), study.answers()
     names = {judge.id: judge.name for judge in study.judges()}
     times = [answer.saved for answer in answers]
-    rows = [
-        f"# Data card: {study.template.about}",
-        "",
-        f"- Template: `{study.template.name}`",
-        *(f"- Source: {_cell(name)}, sha256 {digest}" for name, digest in study.source().items()),
-        f"- {plural(progress.done, 'task')} of {progress.tasks} with all "
-        f"{plural(settings.judges, 'judge')}; {plural(progress.answers, 'answer')} of "
-        f"{progress.wanted}",
-        f"- From {_when(min(times))} to {_when(max(times))}" if times else "- No answer yet",
-        f"- Order of tasks: {settings.order}, seed {settings.seed}; "
-        + (
-            f"an attention check every {settings.check_every} tasks"
-            if settings.check_every
-            else "no attention checks"
-        ),
-        "",
-        "## Judges (pseudonyms)",
-        "",
-        "| judge | answers | set aside | checks passed | median seconds |",
-        "|---|---|---|---|---|",
-        *(
-            f"| {_cell(judge.name)} | {judge.answers} | {judge.set_aside} | "
-            f"{judge.passed} of {judge.checks} | "
-            f"{'' if judge.seconds is None else format(judge.seconds, '.1f')} |"
-            for judge in progress.judges
-        ),
-        "",
-        "## Agreement",
-        "",
-        "| of | measure | value | 95 % interval | n |",
-        "|---|---|---|---|---|",
-    ]
-    for row in agreement_of(study.template, tasks, answers, names):
-        estimate = row.estimate
-        if estimate is None:
-            measure, note = _cell(row.measure), _cell(row.note or "")
-            rows.append(f"| {_cell(row.column)} | {measure} | | {note} | |")
-            continue
-        bounds = f"{estimate.low:.2f} to {estimate.high:.2f}" if estimate.interval else ""
-        measure = _cell(row.measure)
-        rows.append(
-            f"| {_cell(row.column)} | {measure} | {estimate.value:.3f} | {bounds} | {estimate.n} |"
+    return (
+        pages()
+        .get_template("card.md.j2")
+        .render(
+            study=study,
+            settings=study.settings,
+            progress=progress_of(study, tasks, answers),
+            times=[_when(min(times)), _when(max(times))] if times else [],
+            agreement=agreement_of(study.template, tasks, answers, names),
         )
-    rows += ["", "## Guideline", "", settings.guideline.strip() or "None was given.", ""]
-    return "\n".join(rows)
+    )
 
 
 def _cell(text: str) -> str:

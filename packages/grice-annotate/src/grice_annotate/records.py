@@ -9,6 +9,8 @@ import msgspec
 from grice.data import Json
 
 Order: TypeAlias = Literal["seed", "input", "review"]
+QUIZ = "quiz:"
+"""Begins the group of an item of the quiz, before the number of its level."""
 Form: TypeAlias = dict[str, list[str]]
 """The fields of a submitted page, each with its values."""
 
@@ -24,6 +26,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         check_every: Tasks between two attention checks; 0 turns them off.
         minutes: Time for a task, after which it goes back to the pool.
         tries: How often a writer may try to fool the model.
+        mark: Share of right answers in each level of the quiz that lets a judge take part.
+        refiners: How many of the best writers refine what others wrote, below 1 their share; None
+            for all.
         model: The model that writers try to fool.
         predictions: A file with the graphs of a system, which are verified.
         order: In which order tasks are given.
@@ -37,6 +42,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     relations: tuple[str, ...] = ()
     check_every: int = 10
     minutes: float = 30.0
+    mark: float = 0.8
+    refiners: float | None = None
     tries: int = 3
     model: str | None = None
     predictions: str | None = None
@@ -71,6 +78,11 @@ class Task(msgspec.Struct, frozen=True, kw_only=True):
     excluded: tuple[int, ...] = ()
     parent: int | None = None
     adjudicated: Json = None
+
+    @property
+    def quiz(self) -> bool:
+        """Whether it is an item of the quiz, which judges answer before all others."""
+        return not self.judges and self.group.startswith(QUIZ)
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):

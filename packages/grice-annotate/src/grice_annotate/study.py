@@ -18,7 +18,7 @@ import sqlalchemy as sa
 
 from grice.data import Json
 from grice.errors import GriceError, InputError
-from grice_annotate.assign import next_task, open_task, return_late, set_aside
+from grice_annotate.assign import Quiz, next_task, open_task, quiz_of, return_late, set_aside
 from grice_annotate.database import (
     ASSIGNED,
     DONE,
@@ -56,6 +56,7 @@ class Given(msgspec.Struct, frozen=True):
 
     task: Task
     judge: Judge
+    answered: bool
     answer: Json = None
     draft: Json = None
     proposed: bool = False
@@ -145,7 +146,7 @@ class Study:
             return _given(row, judge)
         with self.database.writing() as connection:
             return_late(connection, late)
-            row = next_task(connection, judge, self.settings, now)
+            row = next_task(connection, judge, self.template, self.settings, now)
             return None if row is None else _given(row, judge)
 
     def given(self, judge: Judge, task: int) -> Given | None:
@@ -164,6 +165,11 @@ class Study:
         with self.database.reading() as connection:
             return connection.scalar(DONE, {"judge": judge.id}) or 0
 
+    def quiz(self, judge: Judge) -> Quiz:
+        """Return how a judge stands in the quiz."""
+        with self.database.reading() as connection:
+            return quiz_of(connection, judge.id, self.template, self.settings.mark)
+
     def submit(self, judge: Judge, task: int, value: Json, *, change: bool = False) -> None:
         """Keep an answer; it is durable when this returns."""
         answer = msgspec.json.encode(value).decode()
@@ -179,6 +185,9 @@ class Study:
                 raise AnswerError(f"{ANSWERED}; go back to it to change it")
             if row.state == "set_aside":
                 raise AnswerError("this answer was set aside and cannot be changed")
+            kept = task_of(row)
+            if row.state == "answered" and kept.quiz:
+                raise AnswerError("an answer of the quiz stays as it is; go on with the next")
             if row.state == "answered" and connection.scalar(FOLLOWER, {"task": task}):
                 raise AnswerError("others have gone on from this answer; it cannot be changed")
             now = time.time()
@@ -189,7 +198,8 @@ class Study:
                 .where(assignments.c.task == task, assignments.c.judge == judge.id)
                 .values(state="answered", answer=answer, saved=now, seconds=seconds)
             )
-            kept = task_of(row)
+            if kept.quiz:
+                return
             if not kept.judges:
                 if not is_right(self.template, kept, value):
                     set_aside(connection, judge.id, block=row.block)
@@ -327,5 +337,6 @@ def _keep_tries(connection: sa.Connection, judge: Judge, task: int, tries: list[
 
 
 def _given(row: sa.Row[tuple[object, ...]], judge: Judge) -> Given:
-    answer = None if row.answer is None else msgspec.json.decode(row.answer)
-    return Given(task_of(row), judge, answer, row.draft, row.proposed)
+    answered = row.answer is not None
+    answer = msgspec.json.decode(row.answer) if answered else None
+    return Given(task_of(row), judge, answered, answer, row.draft, row.proposed)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-import jinja2
 import msgspec
 
 from grice_annotate.agreement import agreement_of, disputed_tasks
-from grice_annotate.export import progress_of
+from grice_annotate.export import pages, progress_of
 from grice_annotate.templates import Page
+from grice_annotate.templates._template import fields, is_right
 
 if TYPE_CHECKING:
     from grice.data import Json
@@ -22,6 +22,16 @@ FRESH = 5.0
 """Seconds for which agreement is shown again before it is computed again."""
 DISPUTED = 10
 """Tasks that are shown, those that judges disagree on most."""
+PLAIN = {
+    "form": {},
+    "proposed": False,
+    "change": False,
+    "back": None,
+    "done": None,
+    "answers": None,
+    "right": None,
+}
+"""Values of a page of a task without an earlier answer."""
 
 
 class Views:
@@ -29,13 +39,7 @@ class Views:
 
     def __init__(self, study: Study) -> None:
         self._study = study
-        self._pages = jinja2.Environment(
-            loader=jinja2.PackageLoader("grice_annotate", "pages"),
-            autoescape=True,
-            undefined=jinja2.StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
+        self._pages = pages()
         self._agreement: tuple[float, list[Agreement]] = (0.0, [])
 
     def message(self, title: str, text: str, **others: object) -> str:
@@ -45,6 +49,10 @@ class Views:
     def nothing_left(self, judge: Judge) -> str:
         """Return the page of a judge for whom there is no task."""
         study = self._study
+        if missed := study.quiz(judge).failed:
+            right, items = missed
+            text = f"{right} of {items} answers were right, which is too few. Thank you for trying!"
+            return self.message("The quiz is over", text)
         text = (
             "The study is paused. Your answers are kept; come back to this link later."
             if study.paused
@@ -56,16 +64,19 @@ class Views:
     def task(self, given: Given, *, form: Form | None = None, problem: str = "") -> str:
         """Return the page of a task, with an earlier answer, a proposal or a refused form."""
         study, task = self._study, given.task
-        proposed = given.proposed and given.answer is None
+        proposed = given.proposed and not given.answered
+        answer = task.proposal if proposed else given.answer
+        told = task.quiz and given.answered
         return self._render(
             given.task,
             given.judge,
             draft=given.draft,
-            answer=task.proposal if proposed else given.answer,
+            answer=task.expected if told else answer,
+            right=is_right(study.template, task, given.answer) if told else None,
             form=form or {},
             problem=problem,
             proposed=proposed,
-            change=given.answer is not None,
+            change=given.answered,
             back=study.previous(given.judge),
             done=study.done(given.judge),
             action=f"/j/{given.judge.token}",
@@ -84,12 +95,7 @@ class Views:
             judge,
             draft=None,
             answer=task.adjudicated,
-            form={},
             problem=problem,
-            proposed=False,
-            change=False,
-            back=None,
-            done=None,
             action=f"/o/{judge.token}/task/{task.id}",
             answers=answers,
         )
@@ -104,7 +110,7 @@ class Views:
             settings=study.settings,
             judge=judge,
             draft=draft,
-            **{"answers": None, **rest},
+            **{**PLAIN, **rest},
             **template.page(page),
         )
 
@@ -117,7 +123,7 @@ class Views:
             "task": task.id,
             "key": task.key,
             "stage": task.stage,
-            "content": task.content,
+            "content": {name: each for name, each in fields(task.content).items() if name != "why"},
             "draft": given.draft,
         }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from grice_annotate.records import Answer
@@ -77,6 +78,8 @@ class Template(NamedTuple):
         preview: Gives HTML about an answer while it is written.
         checks: Gives a number of attention checks.
         follow: Gives what follows a task that has its answers.
+        verified: Gives who wrote what the answers to a task verify, and whether it is right; None
+            for a task that verifies nothing.
         chance: Gives the share of right answers by chance to a task with a right one.
         propose: Gives the answer that scores of a reply propose, by metric; None where they
             propose none. None for a template that takes no such proposals.
@@ -93,6 +96,7 @@ class Template(NamedTuple):
     preview: Callable[[Submitted], str] = lambda _: ""
     checks: Callable[[int, Sequence[Task], Settings], Sequence[Task]] = lambda *_: ()
     follow: Callable[[Task, Sequence[Answer], Settings], Followed] = lambda *_: Followed()
+    verified: Callable[[Task, Sequence[Json]], tuple[int, bool] | None] = lambda *_: None
     chance: Callable[[Task], float] = lambda _: 0.0
     propose: Callable[[Mapping[str, Score], Settings], Json] | None = None
 
@@ -110,3 +114,18 @@ def is_right(template: Template, task: Task, value: Json) -> bool:
     ]
     given, expected = ({each.name: each.values for each in of if each.values} for of in columns)
     return bool(expected) and all(given.get(name) == expected[name] for name in expected)
+
+
+def verdicts_on(
+    template: Template, tasks: Iterable[Task], answers: Iterable[Answer]
+) -> dict[int, list[bool]]:
+    """Return for each judge whether each text they wrote was verified as right."""
+    given: dict[int, list[Json]] = defaultdict(list)
+    for answer in answers:
+        given[answer.task].append(answer.value)
+    verdicts: dict[int, list[bool]] = defaultdict(list)
+    for task in tasks:
+        whole = len(given[task.id]) >= task.judges
+        if whole and (verified := template.verified(task, given[task.id])):
+            verdicts[verified[0]].append(verified[1])
+    return verdicts

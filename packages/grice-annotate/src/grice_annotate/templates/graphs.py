@@ -191,6 +191,14 @@ def _follow(task: Task, answers: Sequence[Answer], settings: Settings) -> Follow
     return Followed(tasks=(_task(written, VERIFY, settings.judges),))
 
 
+def _verified(task: Task, answers: Sequence[Json]) -> tuple[int, bool] | None:
+    """Return the last writer of a graph, and whether most say that it explains the stance."""
+    content = _content(task)
+    if task.stage != VERIFY or not content.writers:
+        return None
+    return content.writers[-1], majority(list(map(str, answers))) == content.stance
+
+
 def _record(item: Sequence[Judged]) -> Iterator[dict[str, Json]]:
     """Yield belief, argument, stance and the last graph, with what verifiers said of each."""
     content = _content(item[0].task)
@@ -222,9 +230,10 @@ TEMPLATE = Template(
     answer=_answer,
     record=_record,
     columns=partial(verdicts, "verdict", VERIFY),
-    options=frozenset({"predictions"}),
+    options=frozenset({"predictions", "refiners"}),
     chance=lambda _: 1 / len(VERDICTS),
     page=_page,
     preview=_preview,
     follow=_follow,
+    verified=_verified,
 )
