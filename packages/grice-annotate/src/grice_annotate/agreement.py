@@ -87,7 +87,8 @@ def _of_column(
         if fleiss := _complete(table, clusters):
             tried.append(("Fleiss' kappa", partial(fleiss_kappa, fleiss[0], groups=fleiss[1])))
     else:
-        others = partial(leave_one_annotator_out, _numbers(table), pool="pairs", groups=clusters)
+        numbers = [[None if value is None else float(value) for value in row] for row in table]
+        others = partial(leave_one_annotator_out, numbers, pool="pairs", groups=clusters)
         tried.append(("a judge against the mean of the others (Spearman)", others))
     for first, second in combinations(judges, 2) if names else ():
         tried += _pair(column, first, second, groups, names or {})
@@ -133,10 +134,6 @@ def _complete(
     size = max(set(sizes), key=sizes.count)
     kept = [(row, group) for row, group in zip(given, clusters, strict=True) if len(row) == size]
     return [row for row, _ in kept], [group for _, group in kept]
-
-
-def _numbers(table: Sequence[Sequence[float | str | None]]) -> list[list[float | None]]:
-    return [[None if value is None else float(value) for value in row] for row in table]
 
 
 def _tried(column: str, measure: str, compute: Callable[[], Estimate]) -> Agreement:
@@ -208,18 +205,14 @@ def disputed_tasks(
         of_task: dict[int, list[float | str]] = defaultdict(list)
         for (task, _), value in column.values.items():
             of_task[task].append(value)
-        width = _width(column)
+        numbers = [value for value in column.values.values() if isinstance(value, float)]
+        width = max(numbers) - min(numbers) if numbers else 0.0
         for task, values in of_task.items():
             if len(values) > 1 and task in known:
                 spread[task].append(_spread(values, width))
     disputed = [Disputed(known[task], float(np.mean(of_task))) for task, of_task in spread.items()]
     disputed = [each for each in disputed if each.spread > 0]
     return sorted(disputed, key=lambda each: -each.spread)
-
-
-def _width(column: Column) -> float:
-    numbers = [value for value in column.values.values() if isinstance(value, float)]
-    return (max(numbers) - min(numbers)) if numbers else 0.0
 
 
 def _spread(values: Sequence[float | str], width: float) -> float:

@@ -79,10 +79,7 @@ def next_task(
     number = quiz.item
     if number is None and settings.check_every and since >= settings.check_every:
         number = connection.scalar(FREE_CHECK, {"judge": judge.id})
-    if number is None:
-        number = connection.scalar(FREE_TO_ALL, {"judge": judge.id})
-    if number is None:
-        number = _refinement(connection, judge.id, template, settings.refiners)
+    number = number or _fresh(connection, judge.id, template, settings.refiners)
     if number is None:
         return None
     chosen = connection.execute(sa.select(tasks).where(tasks.c.id == number)).one()
@@ -101,17 +98,17 @@ def next_task(
     return open_task(connection, judge.id)
 
 
-def _refinement(
+def _fresh(
     connection: sa.Connection, judge: int, template: Template, refiners: float | None
 ) -> int | None:
-    """Return what a judge is to refine: one of the best writers, once all graphs are verified.
+    """Return the first task that lacks judges and that a judge has not had.
 
-    Writers of the graph itself are left out; where nobody else has written, anybody refines it.
+    By a number of refiners, only the best writers refine, once all texts are verified. Those of the
+    text itself are not counted; where nobody else has written, anybody refines it.
     """
-    if refiners is None:
-        return connection.scalar(FREE, {"judge": judge})
-    if connection.scalar(UNVERIFIED):
-        return None
+    number = connection.scalar(FREE if refiners is None else FREE_TO_ALL, {"judge": judge})
+    if number is not None or refiners is None or connection.scalar(UNVERIFIED):
+        return number
     given = sa.select(assignments).where(assignments.c.state == "answered")
     answers = map(answer_of, connection.execute(given))
     verdicts = verdicts_on(template, map(task_of, connection.execute(sa.select(tasks))), answers)

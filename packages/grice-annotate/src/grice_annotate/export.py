@@ -59,8 +59,7 @@ def progress_of(study: Study, tasks: Sequence[Task], answers: Sequence[Answer]) 
         if not answer.set_aside and answer.task not in controls:
             counts[answer.task] = counts.get(answer.task, 0) + 1
     asked = [task for task in tasks if task.judges]
-    valid = [answer for answer in answers if not answer.set_aside]
-    written = verdicts_on(study.template, tasks, valid)
+    written = verdicts_on(study.template, tasks, counting(tasks, answers))
     judges = []
     for judge in study.judges():
         mine = [answer for answer in answers if answer.judge == judge.id]

@@ -27,8 +27,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         minutes: Time for a task, after which it goes back to the pool.
         tries: How often a writer may try to fool the model.
         mark: Share of right answers in each level of the quiz that lets a judge take part.
-        refiners: How many of the best writers refine what others wrote, below 1 their share; None
-            for all.
+        refiners: Number of the best writers, who refine, or below 1 their share; None for all.
         model: The model that writers try to fool.
         predictions: A file with the graphs of a system, which are verified.
         order: In which order tasks are given.

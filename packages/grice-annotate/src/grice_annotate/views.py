@@ -22,16 +22,8 @@ FRESH = 5.0
 """Seconds for which agreement is shown again before it is computed again."""
 DISPUTED = 10
 """Tasks that are shown, those that judges disagree on most."""
-PLAIN = {
-    "form": {},
-    "proposed": False,
-    "change": False,
-    "back": None,
-    "done": None,
-    "answers": None,
-    "right": None,
-}
-"""Values of a page of a task without an earlier answer."""
+PLAIN = dict.fromkeys(("back", "done", "answers", "right"))
+"""Values that only some pages of a task have."""
 
 
 class Views:
@@ -110,7 +102,7 @@ class Views:
             settings=study.settings,
             judge=judge,
             draft=draft,
-            **{**PLAIN, **rest},
+            **{**PLAIN, "form": {}, "proposed": False, "change": False, **rest},
             **template.page(page),
         )
 

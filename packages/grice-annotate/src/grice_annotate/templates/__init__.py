@@ -1,6 +1,7 @@
 """Templates of tasks: each module of this package is one template, with its page.
 
-A module declares ``TEMPLATE``; its page is ``pages/NAME.html``.
+A module declares the fields of :class:`Template` by functions of their names, ``ABOUT`` and
+``OPTIONS``; its page is ``pages/NAME.html``.
 """
 
 from __future__ import annotations
@@ -23,9 +24,12 @@ __all__ = ["Column", "Followed", "Judged", "Page", "Submitted", "Template", "fin
 @cache
 def find_templates() -> Mapping[str, Template]:
     """Return all templates by name."""
-    modules = (
-        import_module(f"{__name__}.{module.name}")
-        for module in iter_modules([str(Path(__file__).parent)])
-        if not module.name.startswith("_")
-    )
-    return MappingProxyType({module.TEMPLATE.name: module.TEMPLATE for module in modules})
+    names = [each.name for each in iter_modules([str(Path(__file__).parent)])]
+    return MappingProxyType({name: _template(name) for name in names if not name.startswith("_")})
+
+
+def _template(name: str) -> Template:
+    declared = vars(import_module(f"{__name__}.{name}"))
+    declared = {"name": name, "about": declared["ABOUT"], **declared}
+    declared["options"] = declared.get("OPTIONS", frozenset())
+    return Template(**{field: declared[field] for field in Template._fields if field in declared})

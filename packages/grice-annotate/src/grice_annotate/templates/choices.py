@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from grice_annotate.records import AnswerError, Task
-from grice_annotate.templates._template import Judged, Submitted, Template
+from grice_annotate.templates._template import Judged, Submitted
 from grice_annotate.templates._verdicts import verdicts
 from grice_tasks.cider.files import cider_schema
 from grice_tasks.lines import read_rows
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from grice.data import Json
     from grice_annotate.records import Settings
 
+ABOUT = "choose one of several options, for the accuracy of people"
 STAGE = "choices"
 MOST = 9
 """Options of a question, each with a digit as its key."""
@@ -53,7 +54,8 @@ class _Line(msgspec.Struct, frozen=True):
         return self.question or template.replace("X", self.head, 1)
 
 
-def _read(files: Sequence[str], settings: Settings) -> Iterator[Task]:
+def read(files: Sequence[str], settings: Settings) -> Iterator[Task]:
+    """Yield a task for each question."""
     for file in files:
         for number, line in read_rows(Path(file), _Line):
             key = line.id or f"{Path(file).name}:{number}"
@@ -72,7 +74,7 @@ def _options(task: Task) -> tuple[str, ...]:
     return msgspec.convert(task.content, _Line).options
 
 
-def _answer(submitted: Submitted) -> Json:
+def answer(submitted: Submitted) -> Json:
     """Return the number of the option that is chosen, from 0."""
     choice = submitted.form.get("choice", [""])[0]
     numbers = list(map(str, range(len(_options(submitted.page.task)))))
@@ -81,7 +83,7 @@ def _answer(submitted: Submitted) -> Json:
     return numbers.index(choice)
 
 
-def _record(item: Sequence[Judged]) -> Iterator[dict[str, Json]]:
+def record(item: Sequence[Judged]) -> Iterator[dict[str, Json]]:
     """Yield the question with the option of each judge; ``label`` is the share of right ones."""
     task, values = item[0]
     right = [value == task.expected for value in values.values()]
@@ -91,12 +93,9 @@ def _record(item: Sequence[Judged]) -> Iterator[dict[str, Json]]:
     yield {"id": task.key, **asked, **said}
 
 
-TEMPLATE = Template(
-    name="choices",
-    about="choose one of several options, for the accuracy of people",
-    read=_read,
-    answer=_answer,
-    record=_record,
-    columns=partial(verdicts, "choice", STAGE),
-    chance=lambda task: 1 / len(_options(task)),
-)
+columns = partial(verdicts, "choice", STAGE)
+
+
+def chance(task: Task) -> float:
+    """Return the share of one option."""
+    return 1 / len(_options(task))

@@ -17,7 +17,7 @@ import msgspec
 from grice.data import Triple
 from grice.errors import InputError, RecordError
 from grice_annotate.records import AnswerError, Task
-from grice_annotate.templates._template import Followed, Judged, Page, Submitted, Template
+from grice_annotate.templates._template import Followed, Judged, Page, Submitted
 from grice_annotate.templates._verdicts import majority, verdicts
 from grice_tasks.explagraphs.check import MAX_FACTS, check_graph
 from grice_tasks.explagraphs.drawing import draw_graph
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from grice.data import Json
     from grice_annotate.records import Answer, Form, Settings
 
+ABOUT = "write explanation graphs, verify them without the argument, refine them"
+OPTIONS = frozenset({"predictions", "refiners"})
 COLLECT, VERIFY, REFINE = "collect", "verify", "refine"
 VERDICTS = ("support", "counter", "incorrect")
 ROUNDS = 3
@@ -56,7 +58,8 @@ class _Content(msgspec.Struct, frozen=True):
     verdict: str = ""
 
 
-def _read(files: Sequence[str], settings: Settings) -> Iterator[Task]:
+def read(files: Sequence[str], settings: Settings) -> Iterator[Task]:
+    """Yield a task for each graph to write, or of a system to verify."""
     if settings.predictions is not None:
         yield from _predicted(files, settings)
         return
@@ -104,7 +107,8 @@ def _content(task: Task) -> _Content:
     return msgspec.convert(task.content, _Content)
 
 
-def _page(page: Page) -> dict[str, Any]:
+def page(page: Page) -> dict[str, Any]:
+    """Return the verdicts, the relations and the drawing."""
     content = _content(page.task)
     drawing = ""
     if page.task.stage == VERIFY:  # beside the belief alone: the argument is not to be seen
@@ -141,7 +145,7 @@ def _written(form: Form) -> str:
         raise AnswerError(str(error)) from None
 
 
-def _answer(submitted: Submitted) -> Json:
+def answer(submitted: Submitted) -> Json:
     """Return the written graph, which breaks no rule, or a verdict."""
     content = _content(submitted.page.task)
     if submitted.page.task.stage == VERIFY:
@@ -156,7 +160,7 @@ def _answer(submitted: Submitted) -> Json:
     return graph
 
 
-def _preview(submitted: Submitted) -> str:
+def preview(submitted: Submitted) -> str:
     """Return what is wrong with a graph so far, and its picture."""
     content = _content(submitted.page.task)
     try:
@@ -172,7 +176,7 @@ def _preview(submitted: Submitted) -> str:
     return f"{verdict}<div {region}>{picture}</div>"
 
 
-def _follow(task: Task, answers: Sequence[Answer], settings: Settings) -> Followed:
+def follow(task: Task, answers: Sequence[Answer], settings: Settings) -> Followed:
     """Return the verification of a written graph, or the refinement of a refused one."""
     content = _content(task)
     if task.stage == VERIFY:
@@ -191,7 +195,7 @@ def _follow(task: Task, answers: Sequence[Answer], settings: Settings) -> Follow
     return Followed(tasks=(_task(written, VERIFY, settings.judges),))
 
 
-def _verified(task: Task, answers: Sequence[Json]) -> tuple[int, bool] | None:
+def verified(task: Task, answers: Sequence[Json]) -> tuple[int, bool] | None:
     """Return the last writer of a graph, and whether most say that it explains the stance."""
     content = _content(task)
     if task.stage != VERIFY or not content.writers:
@@ -199,7 +203,7 @@ def _verified(task: Task, answers: Sequence[Json]) -> tuple[int, bool] | None:
     return content.writers[-1], majority(list(map(str, answers))) == content.stance
 
 
-def _record(item: Sequence[Judged]) -> Iterator[dict[str, Json]]:
+def record(item: Sequence[Judged]) -> Iterator[dict[str, Json]]:
     """Yield belief, argument, stance and the last graph, with what verifiers said of each."""
     content = _content(item[0].task)
     rounds: list[dict[str, Json]] = []
@@ -223,17 +227,9 @@ def _record(item: Sequence[Judged]) -> Iterator[dict[str, Json]]:
     }
 
 
-TEMPLATE = Template(
-    name="graphs",
-    about="write explanation graphs, verify them without the argument, refine them",
-    read=_read,
-    answer=_answer,
-    record=_record,
-    columns=partial(verdicts, "verdict", VERIFY),
-    options=frozenset({"predictions", "refiners"}),
-    chance=lambda _: 1 / len(VERDICTS),
-    page=_page,
-    preview=_preview,
-    follow=_follow,
-    verified=_verified,
-)
+columns = partial(verdicts, "verdict", VERIFY)
+
+
+def chance(_: Task) -> float:
+    """Return the share of one verdict."""
+    return 1 / len(VERDICTS)

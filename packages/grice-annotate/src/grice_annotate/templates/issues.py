@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from grice_annotate.records import AnswerError
 from grice_annotate.templates._replies import instructed, reply_record, reply_tasks
-from grice_annotate.templates._template import Column, Judged, Submitted, Template
+from grice_annotate.templates._template import Column, Judged, Submitted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from grice.data import Json
     from grice_annotate.records import Answer, Settings, Task
 
+ABOUT = "mark what is wrong with replies: six issues, or none"
+read = partial(reply_tasks, stage="issues")
 ISSUES = {
     "engagement": "It is not interesting.",
     "relevance": "It is not related to what was said before.",
@@ -28,7 +30,7 @@ ISSUES = {
 NONE = "none"
 
 
-def _answer(submitted: Submitted) -> Json:
+def answer(submitted: Submitted) -> Json:
     """Return the issues that are marked, in their order."""
     marked = set(submitted.form.get("issue", []))
     if unknown := marked - {*ISSUES, NONE}:
@@ -38,7 +40,8 @@ def _answer(submitted: Submitted) -> Json:
     return [issue for issue in ISSUES if issue in marked]
 
 
-def _checks(count: int, tasks: Sequence[Task], settings: Settings) -> list[Task]:
+def checks(count: int, tasks: Sequence[Task], settings: Settings) -> list[Task]:
+    """Return replies that say which issue to mark."""
     draw = random.Random(settings.seed)
     checks = []
     for number in range(count):
@@ -48,7 +51,8 @@ def _checks(count: int, tasks: Sequence[Task], settings: Settings) -> list[Task]
     return checks
 
 
-def _columns(_: Sequence[Task], answers: Sequence[Answer]) -> list[Column]:
+def columns(_: Sequence[Task], answers: Sequence[Answer]) -> list[Column]:
+    """Return each issue, and all of them together."""
     columns = {
         issue: {
             (answer.task, answer.judge): str(issue in _marked(answer.value)) for answer in answers
@@ -70,7 +74,8 @@ def _marked(value: Json) -> list[str]:
     return [issue for issue in value if isinstance(issue, str)] if isinstance(value, list) else []
 
 
-def _record(item: Sequence[Judged]) -> Iterator[dict[str, Json]]:
+def record(item: Sequence[Judged]) -> Iterator[dict[str, Json]]:
+    """Yield the reply with the issues of each judge."""
     task, values = item[0]
     marked = [_marked(value) for value in values.values()]
     marks = {issue: sum(issue in issues for issues in marked) for issue in ISSUES}
@@ -88,13 +93,6 @@ def _record(item: Sequence[Judged]) -> Iterator[dict[str, Json]]:
     )
 
 
-TEMPLATE = Template(
-    name="issues",
-    about="mark what is wrong with replies: six issues, or none",
-    read=partial(reply_tasks, stage="issues"),
-    answer=_answer,
-    record=_record,
-    columns=_columns,
-    page=lambda _: {"issues": ISSUES},
-    checks=_checks,
-)
+def page(_: object) -> dict[str, object]:
+    """Return the issues with their questions."""
+    return {"issues": ISSUES}

@@ -12,7 +12,7 @@ from grice.data import Json
 from grice.errors import RecordError
 from grice_annotate.records import AnswerError, Task
 from grice_annotate.templates._replies import Line, conversations
-from grice_annotate.templates._template import Column, Judged, Page, Submitted, Template
+from grice_annotate.templates._template import Column, Judged, Page, Submitted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from grice.data import Conversation
     from grice_annotate.records import Answer, Settings
 
+ABOUT = "say which of two replies is better"
 FIELD = "candidates"
 """Field of a conversation with the replies that are compared, as ``grice rerank`` reads it."""
 TIE = "tie"
@@ -37,7 +38,8 @@ class _Pair(msgspec.Struct, frozen=True):
     meta: dict[str, Json] = {}
 
 
-def _read(files: Sequence[str], settings: Settings) -> Iterator[Task]:
+def read(files: Sequence[str], settings: Settings) -> Iterator[Task]:
+    """Yield a task for each pair of candidates."""
     for talk in conversations(files):
         history = [Line(turn.speaker, turn.text) for turn in talk.turns]
         meta = {name: value for name, value in talk.meta.items() if name != FIELD}
@@ -68,13 +70,14 @@ def _swapped(page: Page) -> bool:
     return draw.random() < 0.5
 
 
-def _page(page: Page) -> dict[str, Any]:
+def page(page: Page) -> dict[str, Any]:
+    """Return both replies, in the order of a judge."""
     pair = msgspec.convert(page.task.content, _Pair)
     sides = [("first", pair.first), ("second", pair.second)]
     return {"sides": sides[::-1] if _swapped(page) else sides}
 
 
-def _answer(submitted: Submitted) -> Json:
+def answer(submitted: Submitted) -> Json:
     """Return which is better, and whether the sides were swapped for the judge."""
     choice = submitted.form.get("choice", [""])[0]
     if choice not in ("first", "second", TIE):
@@ -86,14 +89,16 @@ def _choice(value: Json) -> str:
     return str(value["choice"]) if isinstance(value, dict) else TIE
 
 
-def _columns(_: Sequence[Task], answers: Sequence[Answer]) -> list[Column]:
+def columns(_: Sequence[Task], answers: Sequence[Answer]) -> list[Column]:
+    """Return the better reply."""
     values: dict[tuple[int, int], float | str] = {
         (answer.task, answer.judge): _choice(answer.value) for answer in answers
     }
     return [Column("better reply", "nominal", values)]
 
 
-def _record(item: Sequence[Judged]) -> Iterator[dict[str, Json]]:
+def record(item: Sequence[Judged]) -> Iterator[dict[str, Json]]:
+    """Yield the pair as a preference, with the votes."""
     task, values = item[0]
     pair = msgspec.convert(task.content, _Pair)
     choices = {name: _choice(value) for name, value in values.items()}
@@ -119,14 +124,3 @@ def _winner(votes: Mapping[str, int]) -> str:
     if votes["first"] == votes["second"]:
         return TIE
     return "first" if votes["first"] > votes["second"] else "second"
-
-
-TEMPLATE = Template(
-    name="pairwise",
-    about="say which of two replies is better",
-    read=_read,
-    answer=_answer,
-    record=_record,
-    columns=_columns,
-    page=_page,
-)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from grice_annotate.records import AnswerError
 from grice_annotate.templates._replies import instructed, reply_record, reply_tasks
-from grice_annotate.templates._template import Column, Judged, Page, Submitted, Template
+from grice_annotate.templates._template import Column, Judged, Page, Submitted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -16,15 +16,19 @@ if TYPE_CHECKING:
     from grice.data import Json, Score
     from grice_annotate.records import Answer, Settings, Task
 
+ABOUT = "rate replies on a scale, by any aspects"
+OPTIONS = frozenset({"aspects", "scale"})
+read = partial(reply_tasks, stage="rating")
 ABSTAIN = "abstain"
 
 
-def _page(page: Page) -> dict[str, Any]:
+def page(page: Page) -> dict[str, Any]:
+    """Return the steps of the scale."""
     low, high = page.settings.scale
     return {"steps": range(low, high + 1)}
 
 
-def _answer(submitted: Submitted) -> Json:
+def answer(submitted: Submitted) -> Json:
     """Return the rating of each aspect, or None for somebody who abstains."""
     settings, form = submitted.page.settings, submitted.form
     if ABSTAIN in form:
@@ -40,7 +44,8 @@ def _answer(submitted: Submitted) -> Json:
     return ratings
 
 
-def _checks(count: int, tasks: Sequence[Task], settings: Settings) -> list[Task]:
+def checks(count: int, tasks: Sequence[Task], settings: Settings) -> list[Task]:
+    """Return replies that say which step to choose."""
     low, high = settings.scale
     draw = random.Random(settings.seed)
     checks = []
@@ -52,7 +57,7 @@ def _checks(count: int, tasks: Sequence[Task], settings: Settings) -> list[Task]
     return checks
 
 
-def _propose(scores: Mapping[str, Score], settings: Settings) -> Json:
+def propose(scores: Mapping[str, Score], settings: Settings) -> Json:
     """Return the steps of scores: an aspect takes the metric of its name, or the only one."""
     low, high = settings.scale
     proposal: dict[str, Json] = {}
@@ -71,7 +76,8 @@ def _number(value: Json) -> float | None:
     return sum(ratings) / len(ratings) if ratings else None
 
 
-def _columns(_: Sequence[Task], answers: Sequence[Answer]) -> list[Column]:
+def columns(_: Sequence[Task], answers: Sequence[Answer]) -> list[Column]:
+    """Return the ratings of each aspect."""
     aspects: dict[str, dict[tuple[int, int], float | str]] = {}
     for answer in answers:
         for aspect, rating in answer.value.items() if isinstance(answer.value, dict) else ():
@@ -80,7 +86,8 @@ def _columns(_: Sequence[Task], answers: Sequence[Answer]) -> list[Column]:
     return [Column(aspect, "interval", values) for aspect, values in aspects.items()]
 
 
-def _record(item: Sequence[Judged]) -> Iterator[dict[str, Json]]:
+def record(item: Sequence[Judged]) -> Iterator[dict[str, Json]]:
+    """Yield the reply with the ratings of each judge."""
     task, values = item[0]
     given = [value for value in values.values() if isinstance(value, dict)]
     aspects = list(dict.fromkeys(aspect for value in given for aspect in value))
@@ -97,17 +104,3 @@ def _record(item: Sequence[Judged]) -> Iterator[dict[str, Json]]:
             **({"adjudicated": settled} if settled else {}),
         },
     )
-
-
-TEMPLATE = Template(
-    name="rating",
-    about="rate replies on a scale, by any aspects",
-    read=partial(reply_tasks, stage="rating"),
-    answer=_answer,
-    record=_record,
-    columns=_columns,
-    options=frozenset({"aspects", "scale"}),
-    page=_page,
-    checks=_checks,
-    propose=_propose,
-)

@@ -16,7 +16,7 @@ import msgspec
 
 from grice.errors import plural
 from grice_annotate.records import AnswerError, Task
-from grice_annotate.templates._template import Followed, Judged, Page, Submitted, Template, fields
+from grice_annotate.templates._template import Followed, Judged, Page, Submitted, fields
 from grice_annotate.templates._verdicts import majority, verdicts
 from grice_tasks.lines import read_rows
 
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from grice.data import Json
     from grice_annotate.records import Answer, Settings
 
+ABOUT = "write beliefs and arguments, perhaps to fool a model; others check the stance"
+OPTIONS = frozenset({"model", "tries"})
 WRITE, CHECK = "write", "check"
 STANCES = ("support", "counter", "neutral")
 LONGEST = 500
@@ -48,7 +50,8 @@ class _Row(msgspec.Struct, frozen=True, omit_defaults=True):
             raise ValueError("expected a topic, or a belief and an argument")
 
 
-def _read(files: Sequence[str], settings: Settings) -> Iterator[Task]:
+def read(files: Sequence[str], settings: Settings) -> Iterator[Task]:
+    """Yield a task for each topic or pair."""
     for file in files:
         for _line, row in read_rows(Path(file), _Row):
             if row.belief:
@@ -82,7 +85,8 @@ def _pairs(topic: _Row, value: Json) -> list[_Row]:
     ]
 
 
-def _page(page: Page) -> dict[str, Any]:
+def page(page: Page) -> dict[str, Any]:
+    """Return the stances and the tries."""
     tries = _tries(page.draft)
     return {"stances": STANCES, "tries": tries, "left": page.settings.tries - len(tries)}
 
@@ -92,7 +96,7 @@ def _tries(draft: Json) -> list[dict[str, Json]]:
     return [each for each in tries if isinstance(each, dict)] if isinstance(tries, list) else []
 
 
-def _answer(submitted: Submitted) -> Json:
+def answer(submitted: Submitted) -> Json:
     """Return the pair with its tries, or a stance."""
     form, page = submitted.form, submitted.page
     if page.task.stage == CHECK:
@@ -125,7 +129,7 @@ def _answer(submitted: Submitted) -> Json:
     }
 
 
-def _follow(task: Task, answers: Sequence[Answer], settings: Settings) -> Followed:
+def follow(task: Task, answers: Sequence[Answer], settings: Settings) -> Followed:
     """Return the check of each written pair by others than its writer."""
     if task.stage == CHECK:
         return Followed()
@@ -136,7 +140,7 @@ def _follow(task: Task, answers: Sequence[Answer], settings: Settings) -> Follow
     )
 
 
-def _record(item: Sequence[Judged]) -> Iterator[dict[str, Json]]:
+def record(item: Sequence[Judged]) -> Iterator[dict[str, Json]]:
     """Yield each pair whose judges agree on a stance, as a line of training data.
 
     A pair that most take for neutral is left out, as in the paper, and one without a majority.
@@ -161,14 +165,4 @@ def _record(item: Sequence[Judged]) -> Iterator[dict[str, Json]]:
         yield {**written, **texts, "stance": agreed, **votes}
 
 
-TEMPLATE = Template(
-    name="stance",
-    about="write beliefs and arguments, perhaps to fool a model; others check the stance",
-    read=_read,
-    answer=_answer,
-    record=_record,
-    columns=partial(verdicts, "stance", CHECK),
-    options=frozenset({"model", "tries"}),
-    page=_page,
-    follow=_follow,
-)
+columns = partial(verdicts, "stance", CHECK)

@@ -15,7 +15,7 @@ import msgspec
 
 from grice_annotate.records import AnswerError, Task
 from grice_annotate.templates._replies import conversations, has_fields
-from grice_annotate.templates._template import Column, Followed, Judged, Page, Submitted, Template
+from grice_annotate.templates._template import Column, Followed, Judged, Page, Submitted
 from grice_tasks.cider.files import Annotated, Dialogue, cider_schema, dump_dialogue, read_dialogues
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from grice.data import Json
     from grice_annotate.records import Answer, Settings
 
+ABOUT = "mark commonsense triplets in dialogues; others validate them"
 MARK, VALIDATE = "mark", "validate"
 VALIDATORS = 2
 MOST = 100
@@ -57,7 +58,7 @@ class _Validity(msgspec.Struct, frozen=True):
     kind: Literal["explicit", "implicit"] | None = None
 
 
-def _read(files: Sequence[str], _: Settings) -> Iterator[Task]:
+def read(files: Sequence[str], _: Settings) -> Iterator[Task]:
     """Yield a task for each dialogue; triplets of annotated files are proposals."""
     for file in files:
         if has_fields(Path(file), b"utterances", b"triplets"):
@@ -85,7 +86,8 @@ def _marking(name: str, text: str, triplets: Sequence[Annotated]) -> Task:
     )
 
 
-def _page(page: Page) -> dict[str, Any]:
+def page(page: Page) -> dict[str, Any]:
+    """Return the relations, or the triplet in its text."""
     if page.task.stage == MARK:
         relations = cider_schema().relations
         return {"relations": {name: each.title or name for name, each in relations.items()}}
@@ -107,7 +109,8 @@ def _pieces(text: str, link: _Link) -> list[tuple[str, str]]:
     return pieces
 
 
-def _answer(submitted: Submitted) -> Json:
+def answer(submitted: Submitted) -> Json:
+    """Return the marked triplets, or what is said of one."""
     if submitted.page.task.stage == MARK:
         return _marked(submitted)
     form = submitted.form
@@ -144,7 +147,7 @@ def _marked(submitted: Submitted) -> Json:
     return builtins
 
 
-def _follow(task: Task, answers: Sequence[Answer], _: Settings) -> Followed:
+def follow(task: Task, answers: Sequence[Answer], _: Settings) -> Followed:
     """Return what is validated behind what was marked, and a third judge where two differ."""
     if task.stage == MARK:
         return Followed(tasks=tuple(_claims(task, answers[-1])))
@@ -171,7 +174,8 @@ def _validity(value: Json) -> _Validity:
     return msgspec.convert(value, _Validity)
 
 
-def _columns(tasks: Sequence[Task], answers: Sequence[Answer]) -> list[Column]:
+def columns(tasks: Sequence[Task], answers: Sequence[Answer]) -> list[Column]:
+    """Return the validity of triplets and their kind."""
     validated = {task.id for task in tasks if task.stage == VALIDATE}
     valid: dict[tuple[int, int], float | str] = {}
     kinds: dict[tuple[int, int], float | str] = {}
@@ -184,7 +188,7 @@ def _columns(tasks: Sequence[Task], answers: Sequence[Answer]) -> list[Column]:
     return [Column("valid", "nominal", valid), Column("explicit", "nominal", kinds)]
 
 
-def _record(item: Sequence[Judged]) -> Iterator[dict[str, Json]]:
+def record(item: Sequence[Judged]) -> Iterator[dict[str, Json]]:
     """Yield the dialogue in CIDER's form with its valid triplets, and every verdict beside."""
     dialogue = msgspec.convert(item[0].task.content, _Dialogue)
     triplets, verdicts = [], []
@@ -201,7 +205,10 @@ def _record(item: Sequence[Judged]) -> Iterator[dict[str, Json]]:
             }
         )
         if valid:
-            triplets.append(_triplet(claim))
+            head, tail = (claim.text[slice(*place)] for place in (claim.link.head, claim.link.tail))
+            triplets.append(
+                Annotated(head, claim.link.relation, tail, claim.link.head, claim.link.tail)
+            )
     whole = Dialogue(dialogue.id, "", None, dialogue.text, tuple(triplets))
     record: dict[str, Json] = msgspec.json.decode(dump_dialogue(whole))
     yield {**record, "annotators": list(item[0].values), "validated": list(verdicts)}
@@ -217,20 +224,3 @@ def _kind(votes: Sequence[_Validity]) -> str | None:
     kinds = Counter(vote.kind for vote in votes if vote.kind).most_common(2)
     tied = len(kinds) > 1 and kinds[0][1] == kinds[1][1]
     return None if tied or not kinds else kinds[0][0]
-
-
-def _triplet(claim: _Claim) -> Annotated:
-    head, tail = (claim.text[start:end] for start, end in (claim.link.head, claim.link.tail))
-    return Annotated(head, claim.link.relation, tail, claim.link.head, claim.link.tail)
-
-
-TEMPLATE = Template(
-    name="triplets",
-    about="mark commonsense triplets in dialogues; others validate them",
-    read=_read,
-    answer=_answer,
-    record=_record,
-    columns=_columns,
-    page=_page,
-    follow=_follow,
-)

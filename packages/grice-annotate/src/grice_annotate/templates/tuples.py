@@ -19,7 +19,6 @@ from grice_annotate.templates._template import (
     Judged,
     Page,
     Submitted,
-    Template,
     fields,
 )
 from grice_annotate.templates._verdicts import majority, verdicts
@@ -30,6 +29,8 @@ if TYPE_CHECKING:
     from grice.data import Json, Score
     from grice_annotate.records import Answer, Settings
 
+ABOUT = "write the event tuples of replies, relation by relation; others validate them"
+OPTIONS = frozenset({"relations"})
 RELATIONS = {
     "xIntent": "because PersonX wanted",
     "xNeed": "but before, PersonX needed",
@@ -69,18 +70,20 @@ def relations_of(settings: Settings) -> tuple[str, ...]:
     return settings.relations or tuple(RELATIONS)
 
 
-def _read(files: Sequence[str], settings: Settings) -> Iterator[Task]:
+def read(files: Sequence[str], settings: Settings) -> Iterator[Task]:
+    """Yield a task for each reply."""
     relations_of(settings)
     return reply_tasks(files, settings, stage=WRITE)
 
 
-def _page(page: Page) -> dict[str, Any]:
+def page(page: Page) -> dict[str, Any]:
+    """Return the relations with their words, and the verdicts."""
     words = {name: RELATIONS[name] for name in relations_of(page.settings)}
     form = {"rows": range(ROWS), "scopes": SCOPES, "longest": LONGEST}
     return {"relations": words, "verdicts": VERDICTS, **form}
 
 
-def _answer(submitted: Submitted) -> Json:
+def answer(submitted: Submitted) -> Json:
     """Return the tuples of each relation, or what is said of one; an empty list for no tuple."""
     form = submitted.form
     if submitted.page.task.stage == VALIDATE:
@@ -113,7 +116,7 @@ def _row(form: Mapping[str, list[str]], relation: str, number: int) -> Json:
     return {"head": head, "tail": tail, "scope": scope}
 
 
-def _propose(scores: Mapping[str, Score], settings: Settings) -> Json:
+def propose(scores: Mapping[str, Score], settings: Settings) -> Json:
     """Return the triples in the evidence of scores, as tuples of the relations asked for."""
     proposal: dict[str, list[Json]] = {name: [] for name in relations_of(settings)}
     for score in scores.values():
@@ -127,7 +130,7 @@ def _propose(scores: Mapping[str, Score], settings: Settings) -> Json:
     return dict(proposal) if any(proposal.values()) else None
 
 
-def _follow(task: Task, answers: Sequence[Answer], _: Settings) -> Followed:
+def follow(task: Task, answers: Sequence[Answer], _: Settings) -> Followed:
     """Return the validation of each distinct tuple by others than those who wrote any."""
     if task.stage == VALIDATE:
         return Followed()
@@ -147,7 +150,7 @@ def _follow(task: Task, answers: Sequence[Answer], _: Settings) -> Followed:
     return Followed(tasks=tuple(claims))
 
 
-def _columns(tasks: Sequence[Task], answers: Sequence[Answer]) -> list[Column]:
+def columns(tasks: Sequence[Task], answers: Sequence[Answer]) -> list[Column]:
     """Return for each relation whether a judge sees any tuple of it, and the verdicts."""
     written = [answer for answer in answers if isinstance(answer.value, dict)]
     seen = {
@@ -171,7 +174,7 @@ def _written(value: Json) -> list[dict[str, Json]]:
     ]
 
 
-def _record(item: Sequence[Judged]) -> Iterator[dict[str, Json]]:
+def record(item: Sequence[Judged]) -> Iterator[dict[str, Json]]:
     """Yield the reply with its tuples; ``valid`` is None before three others have said."""
     task, values = item[0]
     claims = ((fields(claim.content)["claim"], votes) for claim, votes in item[1:])
@@ -187,17 +190,3 @@ def _record(item: Sequence[Judged]) -> Iterator[dict[str, Json]]:
 def _valid(votes: Mapping[str, Json]) -> bool | None:
     said = majority([str(vote) for vote in votes.values()])
     return said == "valid" if len(votes) >= VALIDATORS else None
-
-
-TEMPLATE = Template(
-    name="tuples",
-    about="write the event tuples of replies, relation by relation; others validate them",
-    read=_read,
-    answer=_answer,
-    record=_record,
-    columns=_columns,
-    options=frozenset({"relations"}),
-    page=_page,
-    follow=_follow,
-    propose=_propose,
-)
