@@ -79,7 +79,9 @@ def test_a_file_of_something_else_or_another_version_is_no_study(study, tmp_path
         (("rating", file, "--db", new, "--guideline", tmp_path / "no.txt"), "no.txt"),
         (("rating", file, "--db", new, "--guideline", text), "at most 50,000 characters"),
         (("rating", file, "--db", new, "--order", "review"), "--scores"),
-        (("rating", file, "--db", new, "--propose", "relevance"), "--scores"),
+        (("rating", file, "--db", new, "--quiz", file), "expected the right answer"),
+        (("rating", file, "--db", new, "--quiz", file, "--pass", 2), "a share from 0 to 1"),
+        (("graphs", file, "--db", new, "--refiners", 0), "a number or a share above 0"),
         (("rating", file, "--db", tmp_path / "none" / "s.db"), "cannot be opened"),
         *((("rating", file, "--db", memory), "kept in a file") for memory in ("", "sqlite://")),
     ):
@@ -91,16 +93,6 @@ def test_a_file_of_something_else_or_another_version_is_no_study(study, tmp_path
         connection.execute("UPDATE grice_study SET version = 99")
     assert command("export", "--db", study) == 2
     assert "a study of version 99; this grice reads version 1" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("template", ["rating", "issues", "tuples", "triplets"])
-def test_a_study_is_tried_before_anybody_is_asked(template, tmp_path, capsys, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert command(template, write(tmp_path / "talks.jsonl", *talks(2)), "--check", "--json") == 0
-    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert {row["status"] for row in rows} == {200}
-    assert "/j/…" in {row["path"] for row in rows}
-    assert list(tmp_path.iterdir()) == [tmp_path / "talks.jsonl"]
 
 
 BELIEF, ARGUMENT = "Zoos should be closed.", "Animals suffer in small cages."

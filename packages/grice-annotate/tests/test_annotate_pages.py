@@ -59,13 +59,9 @@ def test_pages_run_and_show_nothing_but_the_studys_own_files_in_no_frame(studio,
         assert ask(studio.app, "GET", asset).status == 200
     assert ask(studio.app, "GET", "/assets/../app.py").status == 404
     monkeypatch.setattr(studio.study, "next", lambda _: 1 / 0)
-    for method, path, status in (
-        ("GET", studio.path("ann"), 500),
-        ("PUT", "/", 405),
-        ("GET", "/", 200),
-        ("GET", studio.path("owner"), 200),
-        ("GET", "/j/x", 404),
-    ):
+    judge, owner = studio.path("ann"), studio.path("owner")
+    for method, path, status in (("GET", judge, 500), ("PUT", "/", 405), ("GET", "/", 200),
+                                 ("GET", owner, 200), ("GET", "/j/x", 404)):  # fmt: skip
         reply = ask(studio.app, method, path, fault=ZeroDivisionError)
         assert reply.status == status
         assert "frame-ancestors 'none'" in reply.headers["content-security-policy"]

@@ -1,4 +1,5 @@
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -12,6 +13,8 @@ from urllib.parse import urlencode
 import pytest
 import sqlalchemy
 
+from grice_annotate.begin import Source
+from grice_annotate.export import data_card
 from grice_annotate.records import AnswerError
 from grice_annotate.study import Study
 from grice_annotate.templates import Submitted
@@ -94,6 +97,29 @@ def test_a_failed_check_sets_the_answers_before_it_aside(database, tmp_path):
         studio.all_answer(choose, ["bo"])
         judges = sorted(record["annotators"] for record in studio.records())
         assert judges == [["ann"]] * 3 + [["bo"]] * 3
+
+
+def test_a_quiz_comes_first_level_by_level_and_is_in_no_record(database, tmp_path):
+    keyed = [talk | {"expected": {"overall": 5}, "why": "It is kind."} for talk in talks(2)]
+    rows = {"talks": talks(2), "first": keyed, "second": keyed[:1]}
+    file, *quiz = (write(tmp_path / f"{name}.jsonl", *rows[name]) for name in rows)
+    settings = {"judges": 1, "mark": 0.5, "source": Source([file], quiz=quiz)}
+    with studio_of(database, "rating", [file], ("ann", "bo"), **settings) as studio:
+        task = studio.task("ann")
+        assert not {"kind", "expected"} & set(re.findall(r"\w+", str(task)))
+        told = studio.answer("ann", aspect0=5).headers["location"]
+        page = ask(studio.app, "GET", told).text
+        assert "<b>Right.</b> It is kind." in page
+        assert "<form" not in page
+        changed = {"task": task["task"], "change": 1, "aspect0": 4}
+        assert ask(studio.app, "POST", studio.path("ann"), changed).status == 422
+        assert [studio.answer("ann", abstain=1).status for _ in range(2)] == [303, 303]
+        assert "0 of 1 answers were right" in studio.page("ann")  # half of the first level was
+        assert studio.all_answer(lambda *_: {"aspect0": 5}) == 5
+        assert [record["annotators"] for record in studio.records()] == [["bo"]] * 2
+        card = data_card(studio.study)
+    assert "| ann | 0 | 0 | 0 of 0 | 1 of 3 |" in card
+    assert "| bo | 2 | 0 | 0 of 0 | 3 of 3 |" in card
 
 
 def test_a_task_whose_time_is_over_goes_to_somebody_else(database, clock, tmp_path):

@@ -6,7 +6,7 @@ import pytest
 
 from grice.errors import ModelError
 from grice_annotate.agreement import agreement_of
-from grice_tasks.explagraphs.check import check_graph
+from grice_annotate.begin import Source
 from grice_tasks.explagraphs.samples import read_samples
 from studio import ask, command, refused, studio_of, talks, write
 
@@ -31,14 +31,6 @@ LINK = {"head": place("forgot to water"), "relation": "Causes", "tail": place("d
 def fields_of(facts):
     return {f"fact{i}.{('head', 'relation', 'tail')[j]}": fact[j]
             for i, fact in enumerate(facts) for j in range(3)}  # fmt: skip
-
-
-def test_sentences_of_situatedgen_are_rated_as_a_pair(tmp_path):
-    pair = {"keywords": ["a"], "keywords_pos": [0], "statements": ["It is hot.", "It is cold."]}
-    file, settings = write(tmp_path / "t.jsonl", pair), {"aspects": ("valid",), "scale": (0, 1)}
-    with studio_of(tmp_path / "s.db", "rating", [file], **settings) as studio:
-        studio.answer("ann", aspect0="1")
-        assert [turn["text"] for turn in studio.records()[0]["turns"]] == pair["statements"]
 
 
 def test_issues_are_marks_of_each_judge_or_none(tmp_path):
@@ -100,13 +92,11 @@ def test_tuples_are_validated_by_three_who_wrote_none_and_the_majority_counts(tm
     assert written[0] == ["ann", "xIntent", "PersonX asks", "to be polite", "pair", True]
     assert [row[-1] for row in written] == [True, False, True]
     assert ("verdict", "Fleiss' kappa") in {(row.column, row.measure) for row in measured}
-    settings["relations"] = ("xintent",)
-    refused("did you mean 'xIntent'", tmp_path / "o.db", "tuples", talks(1), **settings)
+    refused("mean 'xIntent'", tmp_path / "o.db", "tuples", talks(1), relations=("xintent",))
 
 
-def test_graphs_are_checked_while_written_verified_without_the_argument_and_refined(tmp_path):
-    names = ("ann", "bo", "cy", "di", "eve")
-    with studio_of(tmp_path / "s.db", "graphs", [SAMPLE], names) as studio:
+def test_graphs_are_checked_while_written_and_verified_without_the_argument(tmp_path):
+    with studio_of(tmp_path / "s.db", "graphs", [SAMPLE], ("ann", "bo")) as studio:
         task = studio.task("ann")["task"]
         short = {"task": task, **fields_of(FACTS[:1])}
         preview = ask(studio.app, "POST", studio.path("ann") + "/preview", short)
@@ -122,17 +112,52 @@ def test_graphs_are_checked_while_written_verified_without_the_argument_and_refi
         assert "no task left" in studio.page("ann", f"?task={studio.task('bo')['task']}")
         assert SAMPLE["belief"] in page
         assert SAMPLE["argument"] not in page
-        for name in ("bo", "cy", "di"):
-            studio.answer(name, verdict="incorrect")
-        assert studio.task("ann")["task"] is None  # somebody else refines
-        assert "Others, who did not see the argument, said: incorrect" in studio.page("eve")
-        assert studio.answer("eve", **fields_of(FACTS)).status == 303
-        assert studio.all_answer(lambda *_: {"verdict": "support"}) == 3
-        [record] = studio.records()
-    assert check_graph(record["graph"], SAMPLE["belief"], SAMPLE["argument"], rules="paper").ok
-    assert record["correct"]
-    assert [each["verdict"] for each in record["rounds"]] == ["incorrect", "support"]
-    assert [each["annotator"] for each in record["rounds"]] == ["ann", "eve"]
+
+
+def test_the_best_writers_refine_what_is_refused_in_at_most_three_rounds(tmp_path):
+    names, order = ("ann", "bo", "cy", "di", "eve", "flo"), {"order": "input", "judges": 2}
+    samples, wrote = [SAMPLE | {"id": name} for name in ("right", "mended", "never")], {}
+    with studio_of(tmp_path / "s.db", "graphs", samples, names, refiners=1, **order) as studio:
+
+        def choose(name, task):
+            key, page = task["content"]["id"], studio.page(name)
+            if task["stage"] != "verify":
+                assert ("did not see the argument, said: incorrect" in page) == (key in wrote)
+                wrote.setdefault(key, []).append(name)
+                return fields_of(FACTS)
+            assert name not in wrote[key]
+            fits = key == "right" or (key == "mended" and len(wrote[key]) == 2)
+            return {"verdict": "support" if fits else ("support", "counter")[names.index(name) % 2]}
+
+        studio.all_answer(choose)
+        records = {record["id"]: record for record in studio.records()}
+    rounds = {key: [each["annotator"] for each in records[key]["rounds"]] for key in records}
+    # The best of the other writers refines; where nobody else has written, anybody does.
+    assert rounds == {"right": ["ann"], "mended": ["di", "ann"], "never": ["ann", "di", "eve"]}
+    assert [records[key]["correct"] for key in records] == [True, True, False]
+
+
+GRAPH = "".join(f"({'; '.join(fact)})" for fact in FACTS)
+
+
+@pytest.mark.parametrize(("template", "record", "right", "wrong"), [
+    ("stance", TOPIC | {"belief": "Zoos.", "argument": "No."}, {"stance": "counter"},
+     {"stance": "neutral"}),
+    ("graphs", SAMPLE | {"graph": GRAPH}, {"verdict": "support"}, {"verdict": "incorrect"}),
+    ("issues", {"expected": ["relevance"]}, {"issue": "relevance"}, {"issue": "none"}),
+    ("rating", {"keywords": ["a"], "keywords_pos": [0], "statements": ["It is hot.", "It is not."],
+     "expected": {"overall": 5}}, {"aspect0": 5}, {"aspect0": 1}),
+    ("pairwise", {"candidates": ["Yes.", "No."], "expected": {"choice": "first"}},
+     {"choice": "first"}, {"choice": "tie"}),
+])  # fmt: skip
+def test_a_quiz_has_the_form_of_its_template(template, record, right, wrong, tmp_path):
+    file = write(tmp_path / "t.jsonl", talks(1)[0] | record)
+    source, names = Source([file], quiz=[file]), ("ann", "bo")
+    with studio_of(tmp_path / "s.db", template, [file], names, source) as studio:
+        for name, form, said in (("ann", right, "Right."), ("bo", wrong, "Not right")):
+            told = studio.answer(name, **form).headers["location"]
+            assert said in ask(studio.app, "GET", told).text
+        assert [studio.task(name)["task"] is None for name in names] == [False, True]
 
 
 def test_a_try_that_the_model_does_not_answer_does_not_count(tmp_path):
@@ -241,10 +266,9 @@ def test_the_accuracy_of_people_stands_beside_answers_without_reading(tmp_path):
 
 
 def test_graphs_of_a_system_are_verified_where_stance_and_form_are_right(tmp_path):
-    good = "".join(f"({'; '.join(fact)})" for fact in FACTS)
     samples = [SAMPLE | {"id": name} for name in "abcd"]
-    made = [{"id": "a", "stance": "support", "graph": good},
-            {"id": "b", "stance": "counter", "graph": good},
+    made = [{"id": "a", "stance": "support", "graph": GRAPH},
+            {"id": "b", "stance": "counter", "graph": GRAPH},
             {"id": "c", "stance": "support", "graph": "(zoos; is a; thing)"}]  # fmt: skip
     file, given = write(tmp_path / "t.jsonl", *samples), write(tmp_path / "p.jsonl", *made)
     settings = {"judges": 2, "predictions": given}
@@ -252,7 +276,7 @@ def test_graphs_of_a_system_are_verified_where_stance_and_form_are_right(tmp_pat
         assert SAMPLE["argument"] not in studio.page("ann")
         assert studio.all_answer(lambda *_: {"verdict": "incorrect"}) == 2  # and nothing is refined
         [record] = studio.records()
-    assert (record["graph"], record["correct"]) == (good, False)
+    assert (record["graph"], record["correct"]) == (GRAPH, False)
     assert record["rounds"][0]["verdicts"] == {"ann": "incorrect", "bo": "incorrect"}
     unknown = write(tmp_path / "u.jsonl", made[0] | {"id": "z"})
     refused("no sample 'z'", tmp_path / "u.db", "graphs", [file], predictions=unknown)

@@ -10,10 +10,12 @@ from grice.cli import main
 from grice.errors import InputError
 from grice.models.loader import ModelLoader
 from grice.models.protocols import Pair, PairClassifier
+from grice_annotate.begin import with_model
 from grice_research.published_models.readers import PublishedReader
 from grice_research.training.published.examples import read_examples
 from grice_research.training.published.learners import open_learner
 from grice_research.training.published.recipes import recipes
+from studio import Studio, studio_of
 
 tiny.torch_and_transformers()
 
@@ -158,6 +160,28 @@ def test_explagraphs_learns_stances_and_graphs(graphs, tmp_path, capsys):
     line = json.loads(capsys.readouterr().out)
     assert line["stance"] == "counter"
     assert line["graph"]
+
+
+def test_a_trained_stance_model_is_in_the_loop_of_its_next_pairs(graphs, tmp_path, capsys):
+    def trained(name, data):
+        base = tiny.write_encoder(tmp_path / name / "roberta", [data.read_text("utf-8")], "Roberta")
+        return tiny.train("explagraphs-stance", data, base, capsys, **FAST, epochs=16)
+
+    def choose(_, task):
+        content, words = task["content"], {"support": "so yes", "counter": "so no"}
+        stance = content.get("stance") or ("support" if "yes" in content["argument"] else "counter")
+        belief, argument = f"tea {content['id']} is good", f"we need a kettle {words[stance]}"
+        return {"stance": stance, "belief": belief, "argument": argument}
+
+    sides = ["support", "counter"] * 20
+    topics = [{"id": str(i), "topic": "tea", "stance": side} for i, side in enumerate(sides)]
+    settings = {"judges": 1, "tries": 3, "model": f"file:{trained('first', graphs)}"}
+    opened = studio_of(tmp_path / "s.db", "stance", topics, ("ann", "bo"), **settings)
+    with opened as studio, with_model(studio.study) as study:
+        Studio(study).all_answer(choose)
+        records = studio.records()
+    assert [(row["fooled"], len(row["tries"])) for row in records] == [(False, 3)] * 40
+    trained("second", tiny.json_lines(tmp_path / "pairs.jsonl", records))
 
 
 def test_situatedgen_learns_to_write_from_keywords(tmp_path, capsys):
