@@ -103,7 +103,7 @@ def test_a_quiz_comes_first_level_by_level_and_is_in_no_record(database, tmp_pat
     keyed = [talk | {"expected": {"overall": 5}, "why": "It is kind."} for talk in talks(2)]
     rows = {"talks": talks(2), "first": keyed, "second": keyed[:1]}
     file, *quiz = (write(tmp_path / f"{name}.jsonl", *rows[name]) for name in rows)
-    settings = {"judges": 1, "mark": 0.5, "source": Source([file], quiz=quiz)}
+    settings = {"judges": 1, "pass_mark": 0.5, "source": Source([file], quiz=quiz)}
     with studio_of(database, "rating", [file], ("ann", "bo"), **settings) as studio:
         task = studio.task("ann")
         assert not {"kind", "expected"} & set(re.findall(r"\w+", str(task)))

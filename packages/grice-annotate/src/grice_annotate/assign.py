@@ -72,7 +72,7 @@ def next_task(
         return row
     if connection.scalar(sa.select(studies.c.paused)):
         return None
-    quiz = quiz_of(connection, judge.id, template, settings.mark)
+    quiz = quiz_of(connection, judge.id, template, settings.pass_mark)
     if quiz.failed:
         return None
     checked, since = _checks(connection, judge.id)

@@ -144,8 +144,8 @@ def settings_of(given: Mapping[str, object], scale: tuple[float, float] = (1, 5)
         raise InputError(f"--minutes {settings.minutes:g}: a time above 0, and finite")
     if settings.refiners is not None and not 0 < settings.refiners < inf:
         raise InputError(f"--refiners {settings.refiners:g}: a number or a share above 0")
-    if not 0 <= settings.mark <= 1:
-        raise InputError(f"--pass {settings.mark:g}: a share from 0 to 1")
+    if not 0 <= settings.pass_mark <= 1:
+        raise InputError(f"--pass {settings.pass_mark:g}: a share from 0 to 1")
     if settings.check_every < 0:
         raise InputError(f"--check-every {settings.check_every}: 0 is none, and no less")
     if len(set(settings.aspects)) < len(settings.aspects):

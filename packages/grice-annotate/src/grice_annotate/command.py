@@ -126,7 +126,7 @@ def _begin(
         "refiners": refiners,
         "guideline": guideline_text(guideline) if guideline else "",
         "check_every": check_every,
-        "mark": pass_,
+        "pass_mark": pass_,
         "minutes": minutes,
         "order": order,
         "seed": seed,
@@ -255,5 +255,5 @@ def export(
             rows = list(records(study))
             write_rows(filter(None, rows), output)
             if left := rows.count({}):
-                note(f"{plural(left, 'pair')} left out: no majority of all judges for a stance")
+                note(f"{plural(left, 'pair')} left out: unfinished, or most judges see no stance")
     return DONE

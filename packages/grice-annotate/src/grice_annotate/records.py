@@ -26,7 +26,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         check_every: Tasks between two attention checks; 0 turns them off.
         minutes: Time for a task, after which it goes back to the pool.
         tries: How often a writer may try to fool the model.
-        mark: Share of right answers in each level of the quiz that lets a judge take part.
+        pass_mark: Share of right answers in each level of the quiz that lets a judge take part.
         refiners: Number of the best writers, who refine, or below 1 their share; None for all.
         model: The model that writers try to fool.
         predictions: A file with the graphs of a system, which are verified.
@@ -41,7 +41,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     relations: tuple[str, ...] = ()
     check_every: int = 10
     minutes: float = 30.0
-    mark: float = 0.8
+    pass_mark: float = 0.8
     refiners: float | None = None
     tries: int = 3
     model: str | None = None

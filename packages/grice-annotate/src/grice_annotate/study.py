@@ -168,7 +168,7 @@ class Study:
     def quiz(self, judge: Judge) -> Quiz:
         """Return how a judge stands in the quiz."""
         with self.database.reading() as connection:
-            return quiz_of(connection, judge.id, self.template, self.settings.mark)
+            return quiz_of(connection, judge.id, self.template, self.settings.pass_mark)
 
     def submit(self, judge: Judge, task: int, value: Json, *, change: bool = False) -> None:
         """Keep an answer; it is durable when this returns."""

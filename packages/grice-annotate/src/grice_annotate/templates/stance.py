@@ -162,7 +162,7 @@ def record(item: Sequence[Judged]) -> Iterator[dict[str, Json]]:
             continue
         texts = {"id": pair.id, "belief": pair.belief, "argument": pair.argument}
         votes: dict[str, Json] = {"asked": task.expected, "stances": dict(stances)}
-        yield {**written, **texts, "stance": agreed, **votes}
+        yield {**texts, "stance": agreed, **votes, **written}
 
 
 columns = partial(verdicts, "stance", CHECK)
