@@ -83,10 +83,11 @@ def test_a_strength_that_means_nothing_is_refused(place, guide, monkeypatch, cap
     assert "the guide was trained for tiny@" in capsys.readouterr().err
 
 
-def test_candidates_are_written_under_a_guide_and_reranked(place, guide, tmp_path, capsys):
+@pytest.mark.parametrize("guided", [False, True])
+def test_candidates_are_written_and_reranked(place, guide, guided, tmp_path, capsys):
     path, out = tmp_path / "asked.jsonl", tmp_path / "candidates.jsonl"
     path.write_text(json.dumps({"id": "a", "turns": ["i eat"], "topic": "food"}) + "\n", "utf-8")
-    given = ["--candidates", "3", "--guide", str(guide), "-o", str(out)]
+    given = ["--candidates", "3", "-o", str(out), *(["--guide", str(guide)] if guided else [])]
     assert main([*steering(place), str(path), *given]) == 0
     row = json.loads(out.read_text("utf-8"))
     assert (row["id"], row["topic"]) == ("a", "food")
@@ -97,10 +98,8 @@ def test_candidates_are_written_under_a_guide_and_reranked(place, guide, tmp_pat
     assert (ranked["conversation"], ranked["meta"]["topic"]) == ("a", "food")
 
 
-def test_candidates_need_files_and_a_guide(place, guide, tmp_path, capsys):
+def test_candidates_and_files_need_each_other(place, capsys):
     words = steering(place)
     assert main([*words, str(place / "talks.jsonl")]) == 2
     assert main([*words, "--candidates", "2"]) == 2
     assert capsys.readouterr().err.count("need each other") == 2
-    assert main([*words, str(place / "talks.jsonl"), "--candidates", "2"]) == 2
-    assert "give --guide DIR" in capsys.readouterr().err

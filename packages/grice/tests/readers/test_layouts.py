@@ -146,7 +146,7 @@ BROKEN = {
         ({"messages": ["Hi"]}, "messages[0]", "expected an object"),
     ],
     "response": [
-        ({"context": "a"}, "response", "missing"),
+        ({"context": "a", "n": 1}, "response", "missing"),
         ({"response": "a"}, "context", "missing"),
         ({"context": 3, "response": "a"}, "context", "number 3"),
         ({"context": ["a"], "response": 3}, "response", "number 3"),

@@ -254,7 +254,8 @@ class TestArrow:
         [chat] = grice.read(write([{"messages": MESSAGES}]))
         assert [turn.role for turn in chat.turns] == ["user", "assistant"]
         [answered] = grice.read(write([{"context": "Is it far?", "response": "Ten minutes."}]))
-        assert answered.targets == (1,)
+        [open_one] = grice.read(write([{"id": "a", "context": ["Is it far?"]}]))
+        assert (answered.targets, open_one.targets) == ((1,), None)
 
     def test_columns_are_named_in_the_same_way(self, table, write):
         path = write(table)

@@ -48,7 +48,7 @@ def run(
         guide (DIR): steer the model by a guide that grice train guide made
         strength (S): exponent of the guide's estimate; 0 is the base model
         max_tokens (N): longest reply
-        candidates (N): with --guide, write N replies for each context of FILE, for grice rerank
+        candidates (N): write N replies for each context of FILE, for grice rerank
         output (FILE.jsonl): the contexts with candidates, for --candidates
     """
     from grice_tasks.steering.dialogue import Dialogue, with_candidates
@@ -56,8 +56,6 @@ def run(
 
     if bool(files) != (candidates is not None):
         raise InputError("files of contexts and --candidates N need each other; give both")
-    if files and guide is None:
-        raise InputError("--candidates: give --guide DIR; without one, grice rerank --generate N")
     metrics = names(scoring.metrics)
     check_options(scoring, metrics)
     with ExitStack() as stack:
@@ -68,7 +66,7 @@ def run(
             check_strength(strength)
             steering = load_guide(guide)
             steering.check(base)
-        if steering is not None and candidates is not None:
+        if candidates is not None:
             records = conversations(files, reading)
             found = with_candidates(
                 records, base, steering, strength, count=candidates, max_tokens=max_tokens

@@ -57,20 +57,21 @@ def chat_prompt(turns: Sequence[Turn]) -> str:
 def with_candidates(
     records: Iterable[Conversation | RecordError],
     model: SteerableLM,
-    guide: Guide,
+    guide: Guide | None = None,
     strength: float = 1.0,
     *,
     count: int,
     max_tokens: int = MAX_TOKENS,
 ) -> Iterator[Conversation | RecordError]:
-    """Yield the contexts with candidates that a guided model writes, after those they have.
+    """Yield the contexts with candidates that a model writes, guided or not, after theirs.
 
-    The texts begin with the likeliest guided tokens and continue greedily: the same model
+    The texts begin with the likeliest tokens and continue greedily: the same model
     writes the same texts again.
     """
     if count < 1:
         raise InputError(f"at least one candidate is written, not {count}")
-    guide.check(model)
+    if guide is not None:
+        guide.check(model)
     remaining = iter(records)
     while window := list(islice(remaining, WINDOW)):
         prompts = [

@@ -158,13 +158,14 @@ def likeliest(logits: Vector, before: Sequence[int]) -> int:
 class GuidedChoice:
     """Selects the likeliest token; as the first one of a text, the ``first``-next likeliest."""
 
-    def __init__(self, guide: Guide, strength: float = 1.0, *, first: int = 0) -> None:
+    def __init__(self, guide: Guide | None, strength: float = 1.0, *, first: int = 0) -> None:
         check_strength(strength)
         self._guide, self._strength, self.first = guide, strength, first
 
     def __call__(self, logits: Vector, before: Sequence[int]) -> int:
         """Return the id of the next token."""
-        adjusted = self._guide.adjusted_logits(logits, before, self._strength)
+        guide = self._guide
+        adjusted = guide.adjusted_logits(logits, before, self._strength) if guide else logits
         if self.first and not before:
             order = (-adjusted).argsort(kind="stable")
             return int(order[min(self.first, len(order) - 1)])

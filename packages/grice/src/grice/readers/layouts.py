@@ -359,7 +359,7 @@ def build(record: dict[str, Any], default_id: str) -> Conversation:
     else:
         context = next((name for name in CONTEXT if record.get(name) is not None), CONTEXT[0])
         answer = next((name for name in RESPONSE if record.get(name) is not None), RESPONSE[0])
-        answered = record.get(answer) is not None or CANDIDATES not in record
+        answered = record.get(answer) is not None or not _is_unanswered(record)
         for name in (context, answer) if answered else (context,):
             if record.get(name) is None:
                 raise FieldError(name, f"missing; found {field_names(record)}")
@@ -372,12 +372,16 @@ def build(record: dict[str, Any], default_id: str) -> Conversation:
 
 def _fits_response(record: dict[str, Any]) -> bool:
     has_turns = any(isinstance(record.get(name), list) for name in _TURN_LISTS)
-    if any(isinstance(record.get(name), (str, list)) for name in CONTEXT) and (
-        any(isinstance(record.get(name), (str, dict)) for name in RESPONSE)
-        or (isinstance(record.get(CANDIDATES), list) and not has_turns)
-    ):
+    asked = any(isinstance(record.get(name), (str, list)) for name in CONTEXT)
+    answered = any(isinstance(record.get(name), (str, dict)) for name in RESPONSE)
+    if asked and (answered or (_is_unanswered(record) and not has_turns)):
         return True
     return _pair(record) is not None and not has_turns
+
+
+def _is_unanswered(record: dict[str, Any]) -> bool:
+    """Return whether a record is a context to be answered: with candidates, or beside an id."""
+    return isinstance(record.get(CANDIDATES), list) or record.keys() <= {"id", *HISTORY}
 
 
 def _is_deco(record: dict[str, Any]) -> bool:
