@@ -63,6 +63,7 @@ def test_a_file_of_something_else_or_another_version_is_no_study(study, tmp_path
     with sqlite3.connect(other) as connection:
         connection.execute("CREATE TABLE people (name TEXT)")
     text.write_text("no database at all, but a text that is long enough to be one" * 1000)
+    off = write(tmp_path / "off.jsonl", talks(1)[0] | {"expected": {"overall": 6}})
     new, more = tmp_path / "new.db", write(tmp_path / "more.jsonl", *talks(3))
     file = str(tmp_path / "talks.jsonl")
     for words, problem in (
@@ -79,7 +80,7 @@ def test_a_file_of_something_else_or_another_version_is_no_study(study, tmp_path
         (("rating", file, "--db", new, "--guideline", tmp_path / "no.txt"), "no.txt"),
         (("rating", file, "--db", new, "--guideline", text), "at most 50,000 characters"),
         (("rating", file, "--db", new, "--order", "review"), "--scores"),
-        (("rating", file, "--db", new, "--quiz", file), "expected the right answer"),
+        (("rating", file, "--db", new, "--quiz", off), "off.jsonl:1: expected: expected the right"),
         (("rating", file, "--db", new, "--quiz", file, "--pass", 2), "a share from 0 to 1"),
         (("graphs", file, "--db", new, "--refiners", 0), "a number or a share above 0"),
         (("rating", file, "--db", tmp_path / "none" / "s.db"), "cannot be opened"),

@@ -118,8 +118,7 @@ def test_a_quiz_comes_first_level_by_level_and_is_in_no_record(database, tmp_pat
         assert studio.all_answer(lambda *_: {"aspect0": 5}) == 5
         assert [record["annotators"] for record in studio.records()] == [["bo"]] * 2
         card = data_card(studio.study)
-    assert "| ann | 0 | 0 | 0 of 0 | 1 of 3 |" in card
-    assert "| bo | 2 | 0 | 0 of 0 | 3 of 3 |" in card
+    assert re.findall(r"\| (\w+) \|.* (\d of 3) \|", card) == [("ann", "1 of 3"), ("bo", "3 of 3")]
 
 
 def test_a_task_whose_time_is_over_goes_to_somebody_else(database, clock, tmp_path):

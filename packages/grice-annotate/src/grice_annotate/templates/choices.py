@@ -93,7 +93,7 @@ def record(item: Sequence[Judged]) -> Iterator[dict[str, Json]]:
     yield {"id": task.key, **asked, **said}
 
 
-columns = partial(verdicts, "choice", STAGE)
+columns = partial(verdicts, "choice", STAGE, [*map(str, range(MOST))])
 
 
 def chance(task: Task) -> float:

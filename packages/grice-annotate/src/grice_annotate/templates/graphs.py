@@ -227,7 +227,7 @@ def record(item: Sequence[Judged]) -> Iterator[dict[str, Json]]:
     }
 
 
-columns = partial(verdicts, "verdict", VERIFY)
+columns = partial(verdicts, "verdict", VERIFY, VERDICTS)
 
 
 def chance(_: Task) -> float:

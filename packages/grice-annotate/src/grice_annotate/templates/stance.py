@@ -165,4 +165,4 @@ def record(item: Sequence[Judged]) -> Iterator[dict[str, Json]]:
         yield {**texts, "stance": agreed, **votes, **written}
 
 
-columns = partial(verdicts, "stance", CHECK)
+columns = partial(verdicts, "stance", CHECK, STANCES)

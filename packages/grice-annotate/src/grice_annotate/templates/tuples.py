@@ -161,7 +161,7 @@ def columns(tasks: Sequence[Task], answers: Sequence[Answer]) -> list[Column]:
     return [
         Column(name, "nominal", {place: str(name in found) for place, found in seen.items()})
         for name in asked
-    ] + verdicts("verdict", VALIDATE, tasks, answers)
+    ] + verdicts("verdict", VALIDATE, VERDICTS, tasks, answers)
 
 
 def _written(value: Json) -> list[dict[str, Json]]:
