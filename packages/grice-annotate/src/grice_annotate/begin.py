@@ -195,8 +195,8 @@ def quiz_tasks(source: Source, template: Template, settings: Settings) -> Iterat
                 proposal=None,
             )
             steps = range(settings.scale[0], settings.scale[1] + 1)
-            keys = fields(task.expected).items() if "scale" in template.options else ()
-            fits = all(name in settings.aspects and each in steps for name, each in keys)
+            rated = fields(task.expected).items() if "scale" in template.options else ()
+            fits = all(name in settings.aspects and step in steps for name, step in rated)
             if not fits or not is_right(template, task, task.expected):
                 problem = f"expected the right answer, as a record of {template.name} has it"
                 raise RecordError(problem, file=file, line=line, field="expected")
