@@ -97,7 +97,7 @@ def test_a_directory_in_order_each_file_in_its_format(tmp_path):
     (b"Ann: Hi\rBob: Hello\r", "end in CR alone"), (b"\x1f\x8b\x08", "truncated"),
     (b"\x1f\x8b\x00 broken header", "damaged"),
     (b"Hello, world\nIt rained all day.\n", "no format recognised"),
-    (b"Once upon a time.\n" * 9, "text that begins 'Once.*; name its format .--input-format NAME, or"),
+    (b"Once upon a time.\n" * 9, "text that begins 'Once.*; name its format .--format NAME, in"),
     *((b'{%b"stem": 1, "choices": []}\n' % blank, "JSON objects with the fields choices, stem")
       for blank in (b"", b"\n ")),
     (b"\xff" * 100, "no format recognised"),

@@ -199,9 +199,10 @@ def _unknown(prefix: bytes) -> str:
         line = prefix.strip().split(b"\n", 1)[0].decode("utf-8", "replace")
         seen = f"text that begins {excerpt(line, 60)!r}"
     return (
-        f"no format recognised; found {seen}; name its format (--input-format NAME, or format=NAME in "
-        f"Python), one of {', '.join(find_formats().formats)}; the plainest is a line "
-        '{"turns": [{"text": "Hi"}, {"text": "Hello"}]}, with "candidates" for grice rerank'
+        f"no format recognised; found {seen}; name its format (--format NAME, in grice check "
+        f"--input-format NAME, in Python format=NAME), one of {', '.join(find_formats().formats)}; "
+        'the plainest is a line {"turns": [{"text": "Hi"}, {"text": "Hello"}]}, with "candidates" '
+        "for grice rerank"
     )
 
 
