@@ -64,12 +64,13 @@ def recurrent_sides(
             )
 
         def forward(self, pairs: Pairs) -> list[torch.Tensor]:
-            ends = []
-            for side in ("query", "reply"):
-                texts = ([places.get(word, 1) for word in getattr(pair, side)] for pair in pairs)
-                rows = [library.tensor(text[:longest] or [1]) for text in texts]
-                vectors = self.words(nn.utils.rnn.pad_sequence(rows, batch_first=True))
-                ends.append(getattr(self, side)(vectors)[0].max(dim=1).values)
+            return [self.read("query", pairs), self.read("reply", pairs)]
+
+        def read(self, side: str, pairs: Pairs) -> torch.Tensor:
+            texts = ([places.get(word, 1) for word in getattr(pair, side)] for pair in pairs)
+            rows = [library.tensor(text[:longest] or [1]) for text in texts]
+            vectors = self.words(nn.utils.rnn.pad_sequence(rows, batch_first=True))
+            ends: torch.Tensor = getattr(self, side)(vectors)[0].max(dim=1).values
             return ends
 
     return Sides()
