@@ -7,7 +7,8 @@ the ablation and of the heat map (figure 4.7): how often a held-out conversation
 perturbed version. Setup 2 has Ubuntu's channels and DailyDialog; EmpatheticDialogues is not at
 hand. Setup 1 sets models of other papers beside DEAM, and is that of bench deam.
 
-Of three seeds the middle one is shown. Trivial is the mean cosine of neighbouring turns.
+Of three seeds the middle one is shown. Trivial are the mean cosine of neighbouring turns, and the
+number of words.
 """
 
 from __future__ import annotations
@@ -61,10 +62,11 @@ DAILY = Setup(
     ("dailydialog/train.jsonl.gz",),
     {"mesgar": ("table 4.4", "Mesgar, DailyDialog"), "deam": ("table 4.4", "DEAM, DailyDialog")},
 )
+SETUPS = (TOPICAL, UBUNTU, DAILY)
 RATED, ASPECTS = ("fed_dialogue", "dstc9_dialogue"), ("coherent", "overall")
 FEWEST, MOST = 6, 20  # turns of a conversation that is used, and that are read of it
-TALKS, HELD = 800, 4  # conversations of a corpus at most; one in so many is held out
-COSINE = "cosine of neighbouring turns"
+TALKS, HELD = 1000, 5  # conversations of a corpus at most; one in so many is held out
+COSINE, WORDS = "cosine of neighbouring turns", "number of words"
 
 
 def measure(context: BenchContext) -> Iterator[Figure]:
@@ -72,39 +74,40 @@ def measure(context: BenchContext) -> Iterator[Figure]:
     torch_module()
     from grice_research.recipes.coherence.setups import judged, prepared
 
-    setups = (TOPICAL, UBUNTU, DAILY)
     others = {name: list(_rated(context, name)) for name in RATED}
-    twins = [_with_twins(read_talks(context.folder, setup), setup) for setup in setups]
+    twins = [_with_twins(read_talks(context.folder, setup), setup) for setup in SETUPS]
     every = [sample for groups in (*twins, others.values()) for group in groups for sample in group]
     texts = sorted({text for sample in every for text in sample.turns})
     index = {text: place for place, text in enumerate(texts)}
     vectors = cast("Encoder", context.models().load("builtin:encoder")).encode(texts)
 
-    def cosines(samples: Sequence[Sample]) -> Floats:
+    def trivial(samples: Sequence[Sample]) -> dict[str, Floats]:
         rows = ([vectors[index[text]] for text in sample.turns] for sample in samples)
         pairs = (np.sum(np.array(each[1:]) * each[:-1], axis=1) for each in rows)
-        return np.array([float(each.mean()) if len(each) else 0.0 for each in pairs])
+        cosines = [float(each.mean()) if len(each) else 0.0 for each in pairs]
+        words = [float(len(" ".join(sample.turns).split())) for sample in samples]
+        return {COSINE: np.array(cosines), WORDS: np.array(words)}
 
-    trivial = {name: cosines(samples) for name, samples in others.items()}
-    for data, values in trivial.items():
-        yield from _correlations(context, (COSINE, ""), data, [values], {}, "")
-    for setup, groups in zip(setups, twins, strict=True):
+    beside = {name: trivial(samples) for name, samples in others.items()}
+    for data, columns in beside.items():
+        for row, values in columns.items():
+            yield from _correlations(context, (row, ""), data, [values], {}, "")
+    for setup, groups in zip(SETUPS, twins, strict=True):
         held = [sample for group in groups[::HELD] for sample in group]
         shown = [group for number, group in enumerate(groups) if number % HELD]
         given = prepared(shown, {"held": held, **others}, index, vectors)
         files = "+".join(data_digest(context.folder, file) for file in setup.files)
         signature = f"{context.models().fingerprint('builtin:encoder')}|on:{files}"
-        beside = {COSINE: cosines(held)}
-        if setup == TOPICAL:
-            yield from _pairs(COSINE, held, [beside[COSINE]], {}, "")
+        of_held = trivial(held)
+        for row, values in of_held.items() if setup == TOPICAL else ():
+            yield from _pairs(row, held, [values], {}, signature)
         for name, (table, row) in setup.rows.items():
             found = judged(given, name)
-            for data, values in trivial.items():
+            for data, columns in beside.items():
                 seeds = [each[data] for each in found]
-                gaps = {COSINE: values}
-                yield from _correlations(context, (row, table), data, seeds, gaps, signature)
+                yield from _correlations(context, (row, table), data, seeds, columns, signature)
             if table == "table 4.3":
-                yield from _pairs(row, held, [each["held"] for each in found], beside, signature)
+                yield from _pairs(row, held, [each["held"] for each in found], of_held, signature)
 
 
 def read_talks(folder: Path, setup: Setup) -> list[Sample]:
@@ -148,7 +151,10 @@ def _correlations(
     rated, (name, table) = context.rated(data), row
     for aspect in ASPECTS:
         on, human = f"{data}:{aspect}", rated.human(aspect)
-        found = [correlation(values.tolist(), human, kind="spearman") for values in seeds]
+        found = [
+            correlation(values.tolist(), human, kind="spearman", groups=rated.groups)
+            for values in seeds
+        ]
         place, told = middle(found)
         ours = seeds[place].tolist()
         yield figure(
@@ -160,7 +166,7 @@ def _correlations(
             published=printed("deam-setups", table)[name][on, "spearman"] if table else None,
             beside=name if table else "",
             why=told,
-            signature=f"{signature}|on:{rated.fingerprint}",
+            signature=signature and f"{signature}|on:{rated.fingerprint}",
             gaps=tuple(
                 gap_to(base, paired_difference("spearman", ours, values.tolist(), rated, aspect))
                 for base, values in trivial.items()
