@@ -158,7 +158,7 @@ def fit_networks(train: Pairs, valid: Pairs) -> Classifier:
         best, kept = -1.0, network.state_dict()
         for _ in range(EPOCHS):
             network.train()
-            for rows in np.array_split(draw.permutation(len(labels)), len(labels) // BATCH):
+            for rows in np.array_split(draw.permutation(len(labels)), len(labels) // BATCH or 1):
                 said = forward(network, [train[row] for row in rows])
                 loss = nn.functional.binary_cross_entropy_with_logits
                 step(loss(said, target[rows], weight[rows]))
