@@ -15,8 +15,9 @@ from __future__ import annotations
 import argparse
 import json
 import os
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +30,7 @@ from grice.evaluation import ranking
 from grice.readers import from_objects
 from grice.scoring.api import Scores
 from grice.scoring.loaded import judged_turns
+from grice.stats.estimate import wilson_interval
 from grice_research.benches import abc_eval, breakdowns
 from grice_research.benches.planted_flaws import read_logs
 from grice_research.places import work_folder
@@ -122,8 +124,8 @@ def measured(name: str, preset: str) -> Iterator[str]:
             if score.metric == COSINE:
                 cosine[talk.id, score.turn] = score.value
                 length[talk.id, score.turn] = len(talk.turns[score.turn].text)
-    places = {(i.conversation, i.turn): i for i in ranker.ranking().items}
-    places = {place: item for place, item in places.items() if place in key}
+    items = ranker.ranking().items
+    places = {p: i for i in items if (p := (i.conversation, i.turn)) in key}
     order = {place: rank for rank, place in enumerate(places)}
     groups = {}
     for place in places:
@@ -145,11 +147,12 @@ def measured(name: str, preset: str) -> Iterator[str]:
                    error([(i.probability, bool(key[p])) for p, i in places.items()]))  # fmt: skip
     first = [(key[place], item.findings) for place, item in list(places.items())[:60]]
     hits = [(kind, found) for kind, found in first if kind and isinstance(kind, str)]
-    right = [any(f.code in KINDS.get(kind, kind) for f in found[:2]) for kind, found in hits]
-    quoted = [any(f.code[0] == "U" for f in found) for _, found in hits]
-    named = [any(f.code[0] != "U" for f in found[:2]) for _, found in hits]
-    named, either = sum(map(max, right, named)), sum(map(max, right, quoted))
-    yield f"{sum(right)} of {named}, {either} of {len(hits)}" if hits else "–"
+    named = [(kind, found) for kind, found in hits if any(f.code[0] != "U" for f in found[:2])]
+    right = [any(f.code in KINDS.get(kind, kind) for f in found[:2]) for kind, found in named]
+    yield share(right) if named else "–"
+    codes = [{*KINDS.get(kind, kind).split()} for kind in key.values() if kind and hits]
+    usual = Counter(chain.from_iterable(codes)).most_common(1)
+    yield "".join(f"{code}: {share([code in each for each in codes])}" for code, _ in usual) or "–"
 
 
 def precise(sets: Sequence[str], preset: str) -> dict[str, dict[str, float]]:
@@ -161,7 +164,8 @@ def precise(sets: Sequence[str], preset: str) -> dict[str, dict[str, float]]:
         found = [f for talk, scores in scored(name, preset) for f in ranker.add(talk, scores)]
         places = {(flaw.conversation, flaw.turn, flaw.code) for flaw in found}
         listed = {flaw[:2] for flaw in places if flaw[2] in {rule.code for rule in own}}
-        print(preset, name, sum(bool(key[reply]) for reply in listed), "flawed of", len(listed))
+        cells = share([key[reply] for reply in listed]), share(list(key.values()))
+        print(f"| `{preset}`, listed | {name} | {' | '.join(cells)} |", flush=True)
         replies += len(key) * bool(everyone)
         for (place, kind), code in product(key.items(), [rule.code for rule in own]):
             flawed = code in KINDS.get(kind, kind) if isinstance(kind, str) else bool(kind)
@@ -183,6 +187,13 @@ def interval(values: Sequence[float], value: float | None = None) -> str:
     """Return a mean, or a value, with the 95 % interval of draws."""
     low, high = np.quantile(values, (0.025, 0.975))
     return f"{np.mean(values) if value is None else value:.2f} [{low:.2f}, {high:.2f}]"
+
+
+def share(marks: Sequence[object]) -> str:
+    """Return how many of some are true, and their share with its 95 % interval."""
+    count, n = sum(map(bool, marks)), len(marks)
+    low, high = wilson_interval(count / n, n)
+    return f"{count} of {n}, {count / n:.2f} [{low:.2f}, {high:.2f}]"
 
 
 def main() -> None:

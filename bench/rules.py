@@ -23,7 +23,6 @@ import time
 from collections import Counter
 from collections.abc import Collection, Iterator
 from hashlib import blake2b
-from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -68,7 +67,6 @@ EVALUATION = (
 """Sets that no rule was made on, but for three on text that a first reading made stricter."""
 REPLIES = ("response", "reply", "chosen", "rejected")
 BOTS = frozenset({"system", "bot", "assistant", "Bot"})
-PEOPLE = "topical_chat/test"  # conversations of people, to see how often default rules raise
 Counts = Counter[tuple[str, bool | str | None]]
 
 
@@ -120,9 +118,6 @@ def main() -> None:
     read: list[Finding] = []
     replies, natural, seconds = measured(root, names, read, unread=given.unread)
     print(f"{replies:,} replies, {replies / seconds:,.0f} a second", file=sys.stderr)
-    people = [talk for talk, _ in islice(talks(root, PEOPLE), 200)]
-    raised = grice.check(*people, speakers=["all"])
-    print(raised.count, "findings in", raised.replies, "turns of people", file=sys.stderr)
     planted = written(read)
     for name in ("development.jsonl",) if given.development else CLOSED:
         used_up = USED_UP.get(name, ())
@@ -262,14 +257,14 @@ def page(read: list[Finding]) -> str:
         for right, title in ((True, "Right"), (False, "Wrong")):
             own = sorted(each for each in read if (each.code, each.right) == (rule.code, right))
             lines += [f"{title}: {len(own):,} in all" + ("" if own else ", none to list"), ""]
-            lines += [f"- {each.place}: {_words(each.words, rule)}" for each in own[:LISTED]]
+            for each in own[:LISTED]:
+                plain = each.words.isprintable()
+                words = json.dumps(excerpt(each.words, QUOTED), ensure_ascii=not plain)
+                quoted = f"``{words.replace('`', chr(39))}``"
+                shown = quoted if each.words.strip() else f"*{rule.title}*"
+                lines.append(f"- {each.place}: {shown}")
             lines += [""] if own else []
     return "\n".join(lines)
-
-
-def _words(text: str, rule: Rule) -> str:
-    shown = json.dumps(excerpt(text, QUOTED), ensure_ascii=not text.isprintable())
-    return f"``{shown.replace('`', chr(39))}``" if text.strip() else f"*{rule.title}*"
 
 
 if __name__ == "__main__":

@@ -113,10 +113,7 @@ def _figures(component: Component, records: Records) -> list[str]:
         raise ValueError(f"{COMPONENTS}: {component.name}: no record of {component.figure}")
     floor = records.best(bench, measure, on)
     if component.floor:
-        floor = records.get(bench, _rows_of(component.floor), measure, on)
+        rows = [] if component.floor == "-" else [component.floor]
+        floor = records.get(bench, rows, measure, on)
     printed = NONE if ours.published is None else f"{ours.published:g}"
     return [records.cell(ours), printed, records.cell(floor)]
-
-
-def _rows_of(floor: str) -> list[str]:
-    return [] if floor == "-" else [floor]

@@ -32,7 +32,8 @@ def on_files(files: Files, *, config: Any) -> Files:
     index = re.sub(r"\(docs/([\w/-]+?)(?:/README)?\.md\)", r"(\1/)", index)
     files.append(File.generated(config, "llms.txt", content=index))
     for path in sorted((docs / "notebooks").glob("*.py")):
-        files.append(File.generated(config, f"notebooks/{path.stem}.md", content=_shown(path)))
+        made = f"{executed(path)}\n\n*This page was made by running `docs/notebooks/{path.name}`.*\n"
+        files.append(File.generated(config, f"notebooks/{path.stem}.md", content=made))
     return files
 
 
@@ -64,7 +65,3 @@ def linked(markdown: str, docs: Path, origin: str, uri: str) -> str:
         return f"[{link['text']}]({there}{anchor})"
 
     return LINK.sub(replaced, markdown)
-
-
-def _shown(path: Path) -> str:
-    return f"{executed(path)}\n\n*This page was made by running `docs/notebooks/{path.name}`.*\n"
