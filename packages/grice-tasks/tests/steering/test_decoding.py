@@ -70,6 +70,18 @@ def test_samples_depend_on_seed_and_prompt_alone(model, folder):
     assert len({reply.text for replies in first for reply in replies}) > 3
 
 
+def test_alternatives_are_greedy_after_each_of_the_likeliest_first_tokens(model):
+    logits = model.read_logits(["i eat"], ["you"], lambda logits, ids: logits[0])[0]
+    written = model.alternatives("i eat", count=3, max_tokens=5, stop="~")
+    [(first, *_)] = model.sample(
+        ["i eat"], count=1, seed=0, temperature=1e-6, stop="~", max_tokens=5
+    )
+    assert written[0] == first.text
+    likeliest = [model.text([int(token)]).strip() for token in np.argsort(-logits)[:3]]
+    assert all(text.startswith(word) for text, word in zip(written, likeliest, strict=True))
+    assert model.alternatives("", count=3, max_tokens=5) == []
+
+
 def test_samples_are_cached(folder, tmp_path):
     asked = {"count": 2, "seed": 0, "stop": "~", "max_tokens": 4}
     with ModelLoader(mode="exact", workers=1, cache=tmp_path) as models:

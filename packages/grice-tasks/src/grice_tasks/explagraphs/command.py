@@ -204,7 +204,6 @@ def generate(
         models: the preset whose language model writes; small is a baseline without one
         output (FILE.jsonl): a graph a line; default: standard output
     """
-    from grice_tasks.explagraphs.classifiers import GraphClassifiers
     from grice_tasks.explagraphs.samples import GraphPredictor, samples_to_explain
     from grice_tasks.explagraphs.written import WrittenGraphs
     from grice_tasks.writer import Writer, chosen_model
@@ -215,16 +214,15 @@ def generate(
     with opened_models() as opened:
         predictor: GraphPredictor
         if opened.task(reference) == "likelihood":
-            classifiers = opened.load(MODEL, GraphClassifiers)
-            predictor = WrittenGraphs(Writer.open(opened, reference), classifiers)
+            predictor = WrittenGraphs(Writer.open(opened, reference))
         else:
             predictor = opened.load(reference, GraphPredictor)
         predictions = predictor.predict(explained, stances=stances)
     empty = [prediction.id for prediction in predictions if not prediction.graph]
     if empty:
         warn(
-            f"{plural(len(empty), 'empty graph')}, the first of sample {empty[0]!r}: belief and "
-            "argument have too few words to build facts from"
+            f"{plural(len(empty), 'empty graph')}, the first of sample {empty[0]!r}: too few words "
+            "to build facts from, or no relation of the schema in what the model wrote"
         )
     # With belief and argument in it, a line is a sample too: the other actions read it.
     if same := [each.id for each in explained if each.belief.split() == each.argument.split()]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -32,8 +31,7 @@ Keywords: church, stadium, pray, team, play, people
 Sentences: People pray in a church. A team plays in a stadium.
 
 """
-CANDIDATES, MAX_TOKENS, SENTENCES = 4, 60, 2
-RUN_ON = re.compile(r"[.!?][^\s.!?\"')]")
+CANDIDATES, MAX_TOKENS, SENTENCES = 8, 60, 2
 
 
 class SentenceWriter:
@@ -51,9 +49,8 @@ class SentenceWriter:
         """Return the candidate of two sentences with most keywords that are likeliest true."""
         listed = ", ".join(" ".join(word.split()) for word in words)
         prompt = f"{EXAMPLES}Keywords: {listed}\nSentences:"
-        written = self._writer.write(
-            prompt, _two_sentences, count=CANDIDATES, max_tokens=MAX_TOKENS
-        )
+        lines = self._writer.write(prompt, count=CANDIDATES, max_tokens=MAX_TOKENS)
+        written = [" ".join(sentences(line)[:SENTENCES]) for line in lines]
         fits = [(len(sentences(text)) == SENTENCES, covered(words, text)) for text in written]
         best = [text for text, fit in zip(written, fits, strict=True) if fit == max(fits)]
         return max(best, key=self._least_true) if len(best) > 1 else "".join(best)
@@ -74,12 +71,3 @@ def covered(words: Sequence[str], text: str) -> int:
     runs = Counter(lemmas(word) for word in words)
     times = {run: sum(found[i : i + len(run)] == run for i in range(len(found))) for run in runs}
     return sum(min(count, times[run]) for run, count in runs.items())
-
-
-def _two_sentences(text: str) -> bool:
-    """Return whether a text may begin two sentences on one line."""
-    line, end, _ = text.partition("\n")
-    if RUN_ON.search(line):
-        return False
-    count = len(sentences(line))
-    return count == SENTENCES and line.rstrip()[-1:] in ".!?" if end else count <= SENTENCES

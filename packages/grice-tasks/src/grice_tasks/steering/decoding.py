@@ -95,6 +95,26 @@ class SteerableLM:
 
         return self._continued(prompts, write, Continuation("", 0, ended=False))
 
+    def alternatives(
+        self, prompt: str, *, count: int, max_tokens: int, stop: str = "\n"
+    ) -> list[str]:
+        """Return the greedy text after each of the ``count`` likeliest first tokens."""
+        self._check(count, max_tokens)
+        before = self._last_tokens(prompt)
+        if not before:
+            return []
+        # The prompt is read once, as the beginning of all results.
+        [written] = self._model.engine.generate_batch(
+            [before],
+            beam_size=1,
+            num_hypotheses=count,
+            return_alternatives=True,
+            max_length=len(before) - 1 + max_tokens,  # without the first token
+            end_token=self._end_ids(stop),
+        )
+        texts = (self.text(ids[len(before) :]) for ids in written.sequences_ids)
+        return [text.partition(stop)[0].strip() for text in texts]
+
     def sample(
         self,
         prompts: Sequence[str],
