@@ -242,7 +242,7 @@ _IS_REFINEMENT = tasks.c.stage == "refine"
 FREE_TO_ALL = _free(IS_LACKING, ~_IS_REFINEMENT)
 """As FREE, without what only the best writers may refine."""
 REFINEMENTS = sa.select(tasks).where(tasks.c.id.in_(_free(IS_LACKING, _IS_REFINEMENT).limit(None)))
-"""What lacks somebody to refine it and a judge has not had."""
+"""Items that nobody refines yet and that the judge has not had."""
 UNVERIFIED = _count.where(~_IS_REFINEMENT, ~IS_CHECK, ~tasks.c.followed)
 """Number of tasks, refinements aside, that lack answers."""
 FREE_CHECK = _free(IS_CHECK, ~IS_QUIZ)
