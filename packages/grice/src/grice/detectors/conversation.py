@@ -8,6 +8,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
 from grice.readers.roles import USER, roles_of, unspoken, user_turns
+from grice.text.content import content_words
 from grice.text.markup import CODE
 
 if TYPE_CHECKING:
@@ -81,6 +82,15 @@ class Background:
         if turn not in self._words:
             self._words[turn] = beginnings(self.talk.turns[turn].text[:READ])
         return not self._words[turn].isdisjoint(words)
+
+    @cached_property
+    def said(self) -> dict[str, dict[str, int]]:
+        """The first turn in which each speaker has each content word."""
+        first: dict[str, dict[str, int]] = {}
+        for turn, speaker, text in self.texts:
+            for word in content_words(text):
+                first.setdefault(word.text, {}).setdefault(speaker, turn)
+        return first
 
     def user_before(self, turn: int) -> int:
         """Return the last turn of a user before a turn, else -1."""

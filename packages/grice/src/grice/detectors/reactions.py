@@ -75,16 +75,16 @@ def told_of(reply: Reply) -> str | None:
         return None
     if "?" not in reply.text and words <= _content(turns[asked].text):
         return ASKED
-    user = turns[after].speaker
-    given = [_content(turn.text) for turn in turns[: reply.turn] if turn.speaker == user]
-    return I_SAID if words <= set().union(*given) else None
+    said, user = reply.background.said, turns[after].speaker
+    before = (said.get(word, {}).get(user, reply.turn) < reply.turn for word in words)
+    return I_SAID if all(before) else None
 
 
 def takes_up(reply: Reply) -> bool:
     """Return whether a reply has a content word of another speaker's earlier turn."""
-    turns = reply.background.texts
-    said = (text for i, speaker, text in turns if i < reply.turn and speaker != reply.speaker)
-    return not _content(reply.text).isdisjoint(set().union(*map(_content, said)))
+    said = reply.background.said
+    firsts = (first for word in _content(reply.text) for first in said.get(word, {}).items())
+    return any(speaker != reply.speaker and turn < reply.turn for speaker, turn in firsts)
 
 
 def _content(text: str) -> set[str]:
